@@ -1,0 +1,3 @@
+"""Agent Memory: one shared, bounded memory server for coding agents."""
+
+__version__ = "0.1.0"

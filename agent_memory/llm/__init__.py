@@ -1,0 +1,1 @@
+"""Model servers: clients, router, prompts and reply parsing."""

@@ -1,0 +1,1 @@
+"""The long-running tasks, and main.py, which builds everything and opens the one nursery."""

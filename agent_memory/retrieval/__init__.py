@@ -1,0 +1,1 @@
+"""Query building, fusion, ranking and packing: candidates in, ranked hits out."""

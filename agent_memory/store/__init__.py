@@ -1,0 +1,1 @@
+"""The SQLite worker, its schema, and every line of SQL."""

@@ -1,0 +1,1 @@
+"""The HTTP fronts: request rules, authentication, MCP, REST, health and the page."""
