@@ -1,0 +1,72 @@
+"""Numbered schema migrations: every file NNNN_what.sql is applied once, in order, each in its own transaction."""
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from importlib import resources
+from pathlib import Path
+from typing import Final
+
+import apsw
+
+from agent_memory.store.connection import DataFolderError
+
+SAFETY_FOLDER: Final = "safety"
+_NAME = re.compile(r"(\d{4})_[a-z0-9_]+\.sql")
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One step of the schema: its number is the `user_version` it leaves behind."""
+
+    number: int
+    name: str
+    sql: str
+
+
+def migrations() -> list[Migration]:
+    """Every shipped migration, in order; numbers start at 1 and have no gaps (a test holds this)."""
+    found = []
+    for entry in resources.files(__name__).iterdir():
+        match = _NAME.fullmatch(entry.name)
+        if match:
+            found.append(Migration(int(match[1]), entry.name, entry.read_text(encoding="utf-8")))
+    return sorted(found, key=lambda step: step.number)
+
+
+def migrate(connection: apsw.Connection, path: Path, *, now: datetime) -> list[str]:
+    """Bring the schema up to this version's.
+
+    A database with content is copied to `safety/` beside it first, and only the newest copy is kept.
+    Returns: the names of the applied migrations, empty when there was nothing to do.
+    Raises: DataFolderError: the database is newer than this program; it is left untouched.
+    """
+    steps = migrations()
+    version = int(connection.pragma("user_version"))
+    if version > steps[-1].number:
+        raise DataFolderError(
+            f"{path} was written by a newer version (schema {version}, this one knows {steps[-1].number}); "
+            "it was left as it is. Install the newer version again, or choose another data folder"
+        )
+    todo = [step for step in steps if step.number > version]
+    if todo and version > 0:
+        safety_copy(connection, path, version, now)
+    for step in todo:
+        with connection:
+            connection.execute(step.sql)
+            connection.pragma("user_version", step.number)
+    return [step.name for step in todo]
+
+
+def safety_copy(connection: apsw.Connection, path: Path, version: int, now: datetime) -> Path:
+    """Copy the whole database to `safety/` with mode 0600, then drop the older copies."""
+    folder = path.parent / SAFETY_FOLDER
+    folder.mkdir(mode=0o700, exist_ok=True)
+    target = folder / f"{path.stem}-schema{version:04d}-{now:%Y%m%dT%H%M%SZ}.db"
+    target.unlink(missing_ok=True)
+    target.touch(mode=0o600)
+    connection.execute("VACUUM INTO ?", (str(target),))
+    for older in folder.glob(f"{path.stem}-schema*.db"):
+        if older != target:
+            older.unlink()
+    return target
