@@ -1,4 +1,4 @@
-"""A git remote, read from any form git accepts into host, owner and repository; which hosts count is not its concern."""
+"""A git remote: any form git accepts, read into host, owner and repository; which hosts count is not decided here."""
 
 import re
 from dataclasses import dataclass
