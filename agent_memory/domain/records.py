@@ -59,7 +59,6 @@ class Record:
     refutation_count: int
     revision: int
     writer: str
-    agent: str | None
     session: str | None
     origin: str
     model: str | None
@@ -80,7 +79,6 @@ class Draft:
     content: str
     tags: tuple[str, ...] = ()
     confidence: float = 0.7
-    agent: str | None = None
     session: str | None = None
 
 
@@ -190,7 +188,6 @@ def draft(
     content: str,
     tags: Sequence[str] = (),
     confidence: float = 0.7,
-    agent: str | None = None,
     session: str | None = None,
 ) -> Draft:
     """Check and normalise what a writer gave (the namespace is checked by `namespaces.validate`).
@@ -204,7 +201,6 @@ def draft(
         content=check_text("content", content, max_bytes=CONTENT_MAX_BYTES),
         tags=check_tags(tags),
         confidence=check_confidence(confidence),
-        agent=None if agent is None else check_line("agent", agent, TAG_MAX_CHARS),
         session=None if session is None else check_line("session", session, SESSION_MAX_CHARS),
     )
 

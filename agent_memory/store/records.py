@@ -8,14 +8,14 @@ from typing import Any, Final
 from apsw import Connection
 
 from agent_memory.domain import evidence
-from agent_memory.domain.errors import Conflict, InvalidArgument, RecordNotFound
+from agent_memory.domain.errors import Conflict, RecordNotFound
 from agent_memory.domain.namespaces import Scopes
 from agent_memory.domain.records import LIVE, Draft, Record
 from agent_memory.domain.terms import index_terms
 
 _COLUMNS: Final = (
     "id, namespace, type, status, title, content, tags, confidence, effective_confidence, proof_count, refutation_count,"
-    " revision, writer, agent, session, origin, model,"
+    " revision, writer, session, origin, model,"
     " (SELECT old.id FROM records AS old WHERE old.superseded_by = records.id), superseded_by,"
     " created_at, updated_at, deleted_at"
 )
@@ -57,8 +57,8 @@ def insert(
     """Add a record at revision 1. The caller decides the state; `status` is active or candidate."""
     conn.execute(
         "INSERT INTO records (id, namespace, type, status, revision, confidence, effective_confidence, created_at,"
-        " updated_at, writer, agent, session, origin, model, tags, title, content, terms)"
-        " VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " updated_at, writer, session, origin, model, tags, title, content, terms)"
+        " VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             record_id,
             draft.namespace,
@@ -69,7 +69,6 @@ def insert(
             now,
             now,
             writer,
-            draft.agent,
             draft.session,
             origin,
             model,
@@ -94,6 +93,22 @@ def live(conn: Connection, record_id: str) -> Record:
     if record is None or record.status not in LIVE:
         raise RecordNotFound(record_id)
     return record
+
+
+def readable(conn: Connection, record_id: str) -> Record:
+    """The record with exactly this id, live or superseded. Raises: RecordNotFound."""
+    record = find(conn, record_id)
+    if record is None:
+        raise RecordNotFound(record_id)
+    return record
+
+
+def stored(conn: Connection, record_id: str) -> Record:
+    """The record with exactly this id in whatever state, forgotten included. Raises: RecordNotFound."""
+    rows = _select(conn, "WHERE id = ?", (record_id,))
+    if not rows:
+        raise RecordNotFound(record_id)
+    return rows[0]
 
 
 def matches(conn: Connection, id_or_prefix: str, scopes: Scopes | None, limit: int = 6) -> list[Record]:
@@ -245,6 +260,24 @@ def counts(conn: Connection, namespace: str) -> Mapping[str, int]:
     return dict(rows.fetchall())
 
 
+def newest_titles(conn: Connection, namespace: str, record_type: str, *, limit: int) -> list[tuple[str, str]]:
+    """(id, title) of the newest active records of one type, newest first."""
+    return conn.execute(
+        "SELECT id, title FROM records WHERE namespace = ? AND status = 'active' AND type = ? ORDER BY id DESC LIMIT ?",
+        (namespace, record_type, limit),
+    ).fetchall()
+
+
+def count_active(conn: Connection, scopes: Scopes) -> int:
+    """How many active records these scopes hold (a hub's reach left out)."""
+    return int(
+        conn.execute(
+            "SELECT count(*) FROM records WHERE status = 'active' AND namespace IN (SELECT value FROM json_each(?))",
+            (json.dumps(scopes.ordered),),
+        ).get
+    )
+
+
 def candidates_pending(conn: Connection, scopes: Scopes) -> int:
     """How many candidates wait for review in these scopes (a hub's reach left out)."""
     return int(
@@ -277,13 +310,6 @@ def by_ids(conn: Connection, ids: Sequence[str]) -> dict[str, Record]:
         conn, "WHERE id IN (SELECT value FROM json_each(?)) AND status <> 'deleted'", (json.dumps(list(ids)),)
     )
     return {record.id: record for record in rows}
-
-
-def require_same_revision(record: Record, revision: int) -> bool:
-    """Whether a record is still at the revision a writer read. Raises: InvalidArgument: not a possible revision."""
-    if revision < 1:
-        raise InvalidArgument("revision", "must be 1 or more, as a reading tool returned it")
-    return record.revision == revision
 
 
 def _read(conn: Connection, record_id: str) -> Record:

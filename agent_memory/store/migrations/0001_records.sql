@@ -17,7 +17,6 @@ CREATE TABLE records (
   deleted_at TEXT,
   superseded_by TEXT,
   writer TEXT NOT NULL,
-  agent TEXT,
   session TEXT,
   origin TEXT NOT NULL CHECK (origin IN ('agent', 'extraction', 'import', 'summary')),
   model TEXT,
@@ -31,6 +30,8 @@ CREATE TABLE records (
 
 -- Newest first within a namespace and state (ids sort by time).
 CREATE INDEX records_by_namespace ON records (namespace, status, id);
+-- The newest of each type: what a bootstrap lists.
+CREATE INDEX records_by_type ON records (namespace, status, type, id);
 CREATE INDEX records_by_successor ON records (superseded_by) WHERE superseded_by IS NOT NULL;
 CREATE INDEX records_by_session ON records (session) WHERE session IS NOT NULL;
 -- Narrow and covering: full-text search checks scope, state and type of every match without touching the wide rows.
