@@ -16,7 +16,7 @@ MAX_TOPIC_CHARS = 40  # seed 001, Bootstrap row
 # Kinds whose namespaces come from a git remote: what a hub reaches. A `local/` project is reached only by its own name.
 REPOSITORY_KINDS = ("github", "gitea")
 NAMED_KINDS = ("projects", "topics", "local")
-_FORMS = "github/<owner>/<repo>, gitea/<owner>/<repo>, projects/<name>, topics/<name>, local/<name> or global"
+FORMS = "github/<owner>/<repo>, gitea/<owner>/<repo>, projects/<name>, topics/<name>, local/<name> or global"
 # `ssh.github.com` is GitHub's ssh on port 443 (docs.github.com, "Using SSH over the HTTPS port").
 _GITHUB_HOSTS = ("github.com", "ssh.github.com")
 _ASCII_NAME = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
@@ -89,7 +89,7 @@ def validate(namespace: str, field: str = FIELD) -> str:
     elif kind in NAMED_KINDS and len(rest) == 1:
         canonical = f"{kind}/{_canonical_name(rest[0], field)}"
     else:
-        raise InvalidArgument(field, f"not a namespace; expected {_FORMS}")
+        raise InvalidArgument(field, f"not a namespace; expected {FORMS}")
     if len(canonical) > MAX_NAMESPACE_CHARS:
         raise InvalidArgument(field, f"over {MAX_NAMESPACE_CHARS} characters in its canonical form")
     return canonical
