@@ -2,24 +2,25 @@
 
 import secrets
 import signal
-from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Final
 
 import structlog
 import trio
+from apsw import Connection
 from hypercorn.config import Config as HypercornConfig
 from hypercorn.trio import serve as hypercorn_serve
 
 from agent_memory import __version__
 from agent_memory.config import Settings
 from agent_memory.domain import namespaces
-from agent_memory.domain.clients import Client
+from agent_memory.domain.clients import new_token
 from agent_memory.domain.records import stamp
 from agent_memory.nursery.readings import run_read_log
-from agent_memory.store import audit, records, usage
+from agent_memory.store import audit, records, token_file, usage
 from agent_memory.store.read_log import ReadLog
 from agent_memory.store.worker import Store
 from agent_memory.tools import build_registry
@@ -51,18 +52,17 @@ async def serve(
     settings: Settings,
     *,
     bind: Bind,
-    clients: Sequence[Client],
-    reload_clients: Callable[[], Sequence[Client] | None],
+    announce: Callable[[str, str], None],
     stop: trio.Event | None = None,
     task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """Run the server until a stop signal.
 
     Args:
-      clients: who may call; `reload_clients` gives them anew when the token file changed.
+      announce: called with client and token for every token made at this start; the only time it can be shown.
       stop: set from outside to stop without a signal (tests).
     Reports the addresses it listens on once it is ready.
-    Raises: DataFolderError: the data folder or the database cannot be used.
+    Raises: DataFolderError, TokenFileError: the data folder, the database or the token file cannot be used.
     """
     started = trio.current_time()
     stop = stop or trio.Event()
@@ -70,23 +70,29 @@ async def serve(
         with Store(settings.data_dir, now=_now) as store:
             await outer.start(store.run)
             await prepare(store, settings)
+            doorkeeper = _doorkeeper(settings, announce)
             services = build_services(settings, store)
             registry = build_registry()
-            doorkeeper = Doorkeeper(clients, reload=reload_clients)
             front = McpFront(registry, services, doorkeeper)
             health = Health(store, settings.data_dir, started_at=_now())
             app = build_app(registry, services, doorkeeper, health.report)
             gate = Gate(mcp=front, app=app, allowed_hosts=settings.allowed_hosts)
-            async with AsyncExitStack() as stack:
-                await stack.enter_async_context(front.run())
-                nursery = await stack.enter_async_context(trio.open_nursery())
-                await nursery.start(watch_signals, stop)
-                await nursery.start(run_read_log, services.read_log, store)
-                addresses = await nursery.start(_serve_http, gate, bind, stop)
+
+            def ready(addresses: list[str]) -> None:
                 log.info("ready", version=__version__, listens=",".join(addresses), took_ms=_since_ms(started))
                 task_status.started(addresses)
-                await stop.wait()
-                log.info("stopping")
+
+            async with front.run(), trio.open_nursery() as nursery:
+                await nursery.start(watch_signals, stop)
+                await nursery.start(run_read_log, services.read_log, store)
+                await hypercorn_serve(
+                    gate,  # type: ignore[arg-type]
+                    http_config(bind),
+                    shutdown_trigger=stop.wait,
+                    mode="asgi",
+                    task_status=_Ready(ready),
+                )
+                nursery.cancel_scope.cancel()  # after the last answer; the store still works
     log.info("stopped")
 
 
@@ -94,7 +100,7 @@ async def prepare(store: Store, settings: Settings) -> None:
     """What changes in the database at start: owner renames, and the day that usage counting began."""
     now = stamp(_now())
 
-    def work(conn: records.Connection) -> int:
+    def work(conn: Connection) -> int:
         usage.start_counting(conn, now=now)
         moves = {
             old: new
@@ -135,18 +141,31 @@ async def watch_signals(
             return
 
 
-async def _serve_http(
-    gate: Gate, bind: Bind, stop: trio.Event, *, task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED
-) -> None:
+def http_config(bind: Bind) -> HypercornConfig:
+    """Hypercorn's settings, by name: its own reader of mappings takes misspelt keys silently."""
     config = HypercornConfig()
     config.bind = [str(bind)]
     config.backlog = BACKLOG
     config.graceful_timeout = GRACE_S
     config.include_server_header = False
-    config.include_date_header = True
     config.errorlog = None
     config.accesslog = None
-    await hypercorn_serve(gate, config, shutdown_trigger=stop.wait, mode="asgi", task_status=task_status)  # type: ignore[arg-type]
+    return config
+
+
+class _Ready:
+    """Passes what hypercorn reports to a function: it calls `started` once it listens."""
+
+    def __init__(self, then: Callable[[list[str]], None]) -> None:
+        self.started = then
+
+
+def _doorkeeper(settings: Settings, announce: Callable[[str, str], None]) -> Doorkeeper:
+    make_token = partial(new_token, secrets.token_bytes)
+    issued = token_file.settle(settings.data_dir, settings.clients, make_token)
+    for name, token in issued.new_tokens.items():
+        announce(name, token)
+    return Doorkeeper(issued.clients, reload=token_file.Watcher(settings.data_dir, settings.clients).changed)
 
 
 def _now() -> datetime:

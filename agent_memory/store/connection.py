@@ -10,15 +10,13 @@ from typing import Final
 import apsw
 from filelock import FileLock, Timeout
 
-from agent_memory.domain.errors import ServiceError
-
 DATABASE: Final = "memory.db"
 LOCK: Final = "server.lock"
 CACHE_KIB: Final = 16 * 1024  # page cache; the whole of a 10,000-record index fits, and a Raspberry Pi can spare it
 BUSY_MS: Final = 5_000  # a reader in another process (`export`, `doctor`) may hold a lock that long
 
 
-class DataFolderError(ServiceError):
+class DataFolderError(Exception):
     """The data folder cannot be used; the text says why and what to do. Nothing was changed."""
 
 

@@ -66,7 +66,8 @@ class Store:
     """The only door to the database.
 
     Use it as a context manager (which opens the file and holds the data folder), start `run` in a nursery, then await
-    `read` and `write`. Leaving the context closes the channel, which ends `run` after the calls already waiting.
+    `read` and `write`. Leaving the context closes the channel; `run` ends after the calls already waiting, and closes
+    the file.
     """
 
     def __init__(
@@ -84,6 +85,7 @@ class Store:
         self._send, self._receive = trio.open_memory_channel[_Call](waiting_max)
         self._held = ExitStack()
         self._connection: apsw.Connection | None = None
+        self._running = False
 
     def __enter__(self) -> Self:
         with ExitStack() as held:
@@ -103,15 +105,8 @@ class Store:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._send.close()
-        if self._connection is not None:
-            self._connection.exec_trace = None
-            try:
-                close_database(self._connection)
-            except apsw.Error as problem:  # the WAL stays and is folded in at the next start
-                log.warning("checkpoint-failed", reason=type(problem).__name__)
-            self._connection = None
-        self._held.close()
-        log.info("store-closed")
+        if not self._running:
+            self._close()
 
     async def read(self, work: Work[T]) -> T:
         """Run a unit of work that only reads. Sees every answered write. Raises: Busy: the channel is full."""
@@ -128,18 +123,35 @@ class Store:
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Serve calls until the channel closes."""
+        self._running = True
         task_status.started()
-        with self._receive:
-            async for first in self._receive:
-                batch = [first, *self._waiting()]
-                # All of these callers still wait, so any order among them is a true one: reads go first, and are not
-                # kept waiting for a sync; the writes then share one commit.
-                for call in batch:
-                    if not call.writes:
-                        await self._answer([call], read_each)
-                writes = [call for call in batch if call.writes]
-                if writes:
-                    await self._answer(writes, commit_group)
+        try:
+            with self._receive:
+                async for first in self._receive:
+                    await self._serve([first, *self._waiting()])
+        finally:
+            self._close()
+
+    async def _serve(self, batch: Sequence[_Call]) -> None:
+        # All of these callers still wait, so any order among them is a true one: reads go first, and are not kept
+        # waiting for a sync; the writes then share one commit.
+        for call in batch:
+            if not call.writes:
+                await self._answer([call], read_each)
+        writes = [call for call in batch if call.writes]
+        if writes:
+            await self._answer(writes, commit_group)
+
+    def _close(self) -> None:
+        """Fold the WAL in, close the file and let the data folder go."""
+        connection, self._connection = cast(apsw.Connection, self._connection), None
+        connection.exec_trace = None
+        try:
+            close_database(connection)
+        except apsw.Error as problem:  # the WAL stays and is folded in at the next start
+            log.warning("checkpoint-failed", reason=type(problem).__name__)
+        self._held.close()
+        log.info("store-closed")
 
     def _waiting(self) -> list[_Call]:
         calls: list[_Call] = []

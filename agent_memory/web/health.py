@@ -4,10 +4,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from apsw import Connection
-
 from agent_memory import __version__
 from agent_memory.domain.records import stamp
+from agent_memory.store import statistics
 from agent_memory.store.worker import Store
 
 
@@ -21,11 +20,7 @@ class Health:
 
     async def report(self) -> dict[str, Any]:
         """The body of GET /health."""
-
-        def work(conn: Connection) -> dict[str, int]:
-            return dict(conn.execute("SELECT status, count(*) FROM records GROUP BY status").fetchall())
-
-        by_status = await self._store.read(work)
+        by_status = await self._store.read(statistics.records_by_status)
         return {
             "ok": True,
             "version": __version__,

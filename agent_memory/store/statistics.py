@@ -1,0 +1,8 @@
+"""Counts for health and the page."""
+
+from apsw import Connection
+
+
+def records_by_status(conn: Connection) -> dict[str, int]:
+    """How many records are in each state; states without one are absent."""
+    return dict(conn.execute("SELECT status, count(*) FROM records GROUP BY status").fetchall())
