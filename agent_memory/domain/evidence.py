@@ -10,4 +10,8 @@ def evidence_factor(asserted: float, effective: float) -> float:
 
 
 def why(corroborations: int, contradictions: int) -> str:
-    return f"{corroborations} for/{contradictions} against" if corroborations or contradictions else "asserted, unwitnessed"
+    return (
+        f"{corroborations} for/{contradictions} against"
+        if corroborations or contradictions
+        else "asserted, unwitnessed"
+    )

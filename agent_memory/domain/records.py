@@ -1,4 +1,4 @@
-"""The record: its types, states, limits and the checks on its fields. Evidence, anchors and namespaces live beside it."""
+"""The record: its types, states, limits and the checks on its fields."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -43,7 +43,7 @@ class Record:
     """One thing that was learnt, as stored.
 
     `confidence` is what the writer asserted, `effective_confidence` what evidence and anchors have made of it; both in
-    [0, 1]. Times are UTC. `superseded_by` is set exactly when `status` is superseded, `deleted_at` exactly when deleted.
+    [0, 1]. Times are UTC. `superseded_by` is set when `status` is superseded, `deleted_at` when it is deleted.
     """
 
     id: str
@@ -173,7 +173,7 @@ def check_confidence(value: float) -> float:
 
 
 def check_tags(tags: Sequence[str]) -> tuple[str, ...]:
-    """At most 16 tags of 1 to 64 characters, lower-cased, without repeats, in the order given. Raises: InvalidArgument."""
+    """At most 16 tags of 1 to 64 characters, lower-cased, each once, in the order given. Raises: InvalidArgument."""
     clean = dict.fromkeys(check_line("tags", tag, TAG_MAX_CHARS).lower() for tag in tags)
     if len(clean) > TAGS_MAX:
         raise InvalidArgument("tags", f"has {len(clean)} entries; at most {TAGS_MAX} are allowed")

@@ -109,7 +109,9 @@ async def prepare(store: Store, settings: Settings) -> None:
         }
         for old, new in moves.items():
             moved = records.rename_namespaces(conn, {old: new}, now=now)
-            audit.note(conn, at=now, client="server", action="rename", namespace=new, context={"from": old, "records": moved})
+            audit.note(
+                conn, at=now, client="server", action="rename", namespace=new, context={"from": old, "records": moved}
+            )
         return len(moves)
 
     renamed = await store.write(work)
@@ -129,9 +131,7 @@ def build_services(settings: Settings, store: Store) -> Services:
     return Services(store=store, read_log=ReadLog(), policy=policy, now=_now, entropy=secrets.token_bytes)
 
 
-async def watch_signals(
-    stop: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
-) -> None:
+async def watch_signals(stop: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
     """Set `stop` on SIGTERM or SIGINT; a second signal finds the default action and ends the process at once."""
     with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
         task_status.started()
@@ -153,11 +153,14 @@ def http_config(bind: Bind) -> HypercornConfig:
     return config
 
 
-class _Ready:
-    """Passes what hypercorn reports to a function: it calls `started` once it listens."""
+class _Ready(trio.TaskStatus[list[str]]):
+    """Passes the addresses that hypercorn reports to a function."""
 
     def __init__(self, then: Callable[[list[str]], None]) -> None:
-        self.started = then
+        self._then = then
+
+    def started(self, value: list[str] | None = None) -> None:
+        self._then(value or [])
 
 
 def _doorkeeper(settings: Settings, announce: Callable[[str, str], None]) -> Doorkeeper:

@@ -9,7 +9,7 @@ from apsw import Connection
 
 @dataclass(frozen=True, slots=True)
 class AnchorRow:
-    """An anchor of a record. `state` is unchecked, ok or missing; `unavailable_since` while its checker could not look."""
+    """An anchor of a record: unchecked, ok or missing; `unavailable_since` while its checker could not look."""
 
     record_id: str
     anchor: str

@@ -56,7 +56,13 @@ def latest(conn: Connection, *, limit: int, action: str | None = None) -> list[A
     where, bindings = ("", ()) if action is None else ("WHERE action = ?", (action,))
     rows = conn.execute(
         "SELECT seq, at, client, action, outcome, record_id, namespace, context"
-        f" FROM audit {where} ORDER BY seq DESC LIMIT ?",  # noqa: S608 - `where` is one of the two above
+        f" FROM audit {where} ORDER BY seq DESC LIMIT ?",
         (*bindings, limit),
     )
-    return [AuditRow(*row[:7], json.loads(row[7]) if row[7] else {}) for row in rows]
+    return [_row(row) for row in rows]
+
+
+def _row(row: tuple[Any, ...]) -> AuditRow:
+    fields = list(row)
+    fields[7] = json.loads(fields[7]) if fields[7] else {}
+    return AuditRow(*fields)

@@ -110,7 +110,8 @@ def refusals(path: Path) -> Iterator[None]:
         yield
     except (apsw.NotADBError, apsw.CorruptError):
         raise DataFolderError(
-            f"{path} is not a readable database; it was left as it is. Restore a backup, or move the file away to start empty"
+            f"{path} is not a readable database; it was left as it is. "
+            "Restore a backup, or move the file away to start empty"
         ) from None
     except apsw.FullError:
         raise DataFolderError(f"the disk of {path} is full; free some space and start again") from None

@@ -8,7 +8,7 @@ from apsw import Connection
 
 @dataclass(frozen=True, slots=True)
 class AskedQuery:
-    """A query a session asked: how many full-text hits it had, and the share of its words the best hit holds (0 to 1)."""
+    """A query a session asked: its full-text hits, and the share of its words that the best hit holds (0 to 1)."""
 
     at: str
     client: str

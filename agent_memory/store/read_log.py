@@ -1,4 +1,4 @@
-"""What readings leave behind (usage counts and asked queries), gathered in memory so that no search waits for a sync."""
+"""What readings leave behind (usage counts, asked queries), gathered in memory so that no search waits for a sync."""
 
 from collections import Counter
 from collections.abc import Iterable

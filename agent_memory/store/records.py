@@ -14,8 +14,8 @@ from agent_memory.domain.records import LIVE, Draft, Record
 from agent_memory.domain.terms import index_terms
 
 _COLUMNS: Final = (
-    "id, namespace, type, status, title, content, tags, confidence, effective_confidence, proof_count, refutation_count,"
-    " revision, writer, session, origin, model,"
+    "id, namespace, type, status, title, content, tags, confidence, effective_confidence, proof_count,"
+    " refutation_count, revision, writer, session, origin, model,"
     " (SELECT old.id FROM records AS old WHERE old.superseded_by = records.id), superseded_by,"
     " created_at, updated_at, deleted_at"
 )
@@ -140,9 +140,7 @@ def update(conn: Connection, record: Record, changes: Changes, *, now: str, miss
     title = record.title if changes.title is None else changes.title
     content = record.content if changes.content is None else changes.content
     confidence = record.confidence if changes.confidence is None else changes.confidence
-    effective = evidence.effective_confidence(
-        confidence, record.proof_count, record.refutation_count + missing_anchors
-    )
+    effective = evidence.effective_confidence(confidence, record.proof_count, record.refutation_count + missing_anchors)
     conn.execute(
         "UPDATE records SET title = ?, content = ?, terms = ?, type = ?, tags = ?, confidence = ?,"
         " effective_confidence = ?, status = ?, revision = revision + 1, updated_at = ? WHERE id = ?",
@@ -180,7 +178,8 @@ def supersede(conn: Connection, old_id: str, replacement: Record, *, now: str) -
     if old.id in successors(conn, replacement.id):
         raise Conflict(f"record {old.id} already follows {replacement.id}; a chain of supersession has no cycle")
     conn.execute(
-        "UPDATE records SET status = 'superseded', superseded_by = ?, revision = revision + 1, updated_at = ? WHERE id = ?",
+        "UPDATE records SET status = 'superseded', superseded_by = ?, revision = revision + 1, updated_at = ?"
+        " WHERE id = ?",
         (replacement.id, now, old.id),
     )
     return _read(conn, old.id)
@@ -219,9 +218,7 @@ def erase(conn: Connection, ids: Iterable[str]) -> int:
     return count
 
 
-def newest(
-    conn: Connection, namespace: str, status: str, *, before: str | None, limit: int
-) -> list[Record]:
+def newest(conn: Connection, namespace: str, status: str, *, before: str | None, limit: int) -> list[Record]:
     """Records of one namespace and state, newest first (by id, which is by time of writing).
 
     Args:
@@ -257,15 +254,16 @@ def listed(
 def counts(conn: Connection, namespace: str) -> Mapping[str, int]:
     """How many records of a namespace are in each state."""
     rows = conn.execute("SELECT status, count(*) FROM records WHERE namespace = ? GROUP BY status", (namespace,))
-    return dict(rows.fetchall())
+    return {str(status): int(str(count)) for status, count in rows}
 
 
 def newest_titles(conn: Connection, namespace: str, record_type: str, *, limit: int) -> list[tuple[str, str]]:
     """(id, title) of the newest active records of one type, newest first."""
-    return conn.execute(
+    rows = conn.execute(
         "SELECT id, title FROM records WHERE namespace = ? AND status = 'active' AND type = ? ORDER BY id DESC LIMIT ?",
         (namespace, record_type, limit),
-    ).fetchall()
+    )
+    return [(str(record_id), str(title)) for record_id, title in rows]
 
 
 def count_active(conn: Connection, scopes: Scopes) -> int:
@@ -293,7 +291,8 @@ def rename_namespaces(conn: Connection, names: Mapping[str, str], *, now: str) -
     moved = 0
     for old, new in names.items():
         conn.execute(
-            "UPDATE records SET namespace = ?, revision = revision + 1, updated_at = ? WHERE namespace = ?", (new, now, old)
+            "UPDATE records SET namespace = ?, revision = revision + 1, updated_at = ? WHERE namespace = ?",
+            (new, now, old),
         )
         moved += conn.changes()
     return moved
@@ -317,5 +316,11 @@ def _read(conn: Connection, record_id: str) -> Record:
 
 
 def _select(conn: Connection, where: str, bindings: tuple[Any, ...]) -> list[Record]:
-    rows = conn.execute(f"SELECT {_COLUMNS} FROM records {where}", bindings)  # noqa: S608 - `where` is ours
-    return [Record(*row[:6], tuple(json.loads(row[6])), *row[7:]) for row in rows]
+    rows = conn.execute(f"SELECT {_COLUMNS} FROM records {where}", bindings)
+    return [_record(row) for row in rows]
+
+
+def _record(row: tuple[Any, ...]) -> Record:
+    fields = list(row)
+    fields[6] = tuple(json.loads(fields[6]))
+    return Record(*fields)

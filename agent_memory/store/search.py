@@ -54,7 +54,7 @@ def full_text(
         "SELECT best.seq, id, score, title, session, confidence, effective_confidence FROM ("
         " SELECT records.seq AS seq, bm25(records_fts, ?, ?, ?) AS score"
         " FROM records_fts CROSS JOIN records INDEXED BY records_scope ON records.seq = records_fts.rowid"
-        f" WHERE records_fts MATCH ? AND {condition} AND status IN ('active', 'candidate'){filters}"  # noqa: S608
+        f" WHERE records_fts MATCH ? AND {condition} AND status IN ('active', 'candidate'){filters}"
         " ORDER BY score, records.seq LIMIT ?"
         ") AS best JOIN records ON records.seq = best.seq ORDER BY score, id",
         (*BM25_WEIGHTS, match, *bindings, *values, limit),

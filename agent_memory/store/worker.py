@@ -110,7 +110,7 @@ class Store:
 
     async def read(self, work: Work[T]) -> T:
         """Run a unit of work that only reads. Sees every answered write. Raises: Busy: the channel is full."""
-        return await self._call(_Call(work, writes=False))
+        return cast(T, await self._call(_Call(work, writes=False)))
 
     async def write(self, work: Work[T]) -> T:
         """Run a unit of work in one transaction and return once its commit is on disk.
@@ -119,7 +119,7 @@ class Store:
         it still commits, unseen.
         Raises: Busy: the channel is full. StoreUnavailable: the disk refused; nothing was stored.
         """
-        return await self._call(_Call(work, writes=True))
+        return cast(T, await self._call(_Call(work, writes=True)))
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Serve calls until the channel closes."""
@@ -226,13 +226,15 @@ def _in_savepoint(connection: apsw.Connection, work: Work[T]) -> T:
 
 def _capture(work: Work[Any], connection: apsw.Connection) -> outcome.Maybe[Any]:
     """The outcome of a unit; SQLite's errors about the file become StoreUnavailable, all others stay what they are."""
-    result = outcome.capture(work, connection)
+    result: outcome.Maybe[Any] = outcome.capture(work, connection)
     if isinstance(result, outcome.Error) and isinstance(result.error, _FILE_ERRORS):
         return outcome.Error(_unavailable(result.error))
     return result
 
 
 def _unavailable(error: apsw.Error) -> ServiceError:
+    """What callers are told when the file is the problem; the log names SQLite's own code."""
+    log.error("store-failed", kind=type(error).__name__, code=getattr(error, "extendedresult", 0))
     if isinstance(error, apsw.FullError):
         return StoreUnavailable("the disk is full; nothing was stored")
     if isinstance(error, apsw.ReadOnlyError | apsw.CantOpenError | apsw.PermissionsError):

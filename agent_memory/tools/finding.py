@@ -68,8 +68,13 @@ async def find(services: Services, wanted: Wanted) -> Found:
         rows = records.by_ids(conn, [record_id for _, record_id in best])
         missing = anchors.missing(conn, list(rows))
         hits = [
-            Hit(rows[record_id], score, why(rows[record_id].proof_count, rows[record_id].refutation_count), None,
-                tuple(missing.get(record_id, ())))
+            Hit(
+                rows[record_id],
+                score,
+                why(rows[record_id].proof_count, rows[record_id].refutation_count),
+                None,
+                tuple(missing.get(record_id, ())),
+            )
             for score, record_id in best
         ]
         return Found(hits, "fts5", len(matches), coverage(terms, matches[0].title if matches else ""))

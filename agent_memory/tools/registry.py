@@ -1,4 +1,4 @@
-"""The registry: how a tool is declared, found, authorised, called and answered. The fronts translate and hold no rules."""
+"""The registry: how a tool is declared, found, authorised, called and answered. Fronts translate and hold no rules."""
 
 import inspect
 import json
@@ -162,7 +162,7 @@ class Registry:
 
 
 def authorise_reach(identity: Identity, tool: Tool[Any]) -> None:
-    """Refuse a client that may not call the tool whatever its arguments, before they are looked at. Raises: Forbidden."""
+    """Refuse a client that may not call the tool at all, before its arguments are looked at. Raises: Forbidden."""
     if tool.scope_of is None:
         _require(identity, tool.name, tool.scope)
 

@@ -240,9 +240,7 @@ def _shown(conn: Connection, record: Record) -> RecordView:
 def _note(
     conn: Connection, now: str, client: str, action: str, record_id: str, namespace: str, context: dict[str, Any]
 ) -> None:
-    audit.note(
-        conn, at=now, client=client, action=action, record_id=record_id, namespace=namespace, context=context
-    )
+    audit.note(conn, at=now, client=client, action=action, record_id=record_id, namespace=namespace, context=context)
 
 
 TOOLS: tuple[Any, ...] = (memory_store, memory_update, memory_forget)

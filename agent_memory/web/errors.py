@@ -1,10 +1,16 @@
 """The one table from error classes to HTTP statuses and codes, and the JSON body that every front answers with."""
 
+import json
 from typing import Any, Final
+
+import structlog
+import trio
 
 from agent_memory.domain import errors
 from agent_memory.domain.errors import ServiceError
 from agent_memory.web.requests import RequestRefused
+
+log = structlog.get_logger("web")
 
 # Class → (HTTP status, code). MCP answers with the same code. A test walks the subclasses and misses none.
 STATUSES: Final[dict[type[ServiceError], tuple[int, str]]] = {
@@ -49,13 +55,36 @@ def body_of(error: ServiceError) -> dict[str, Any]:
     return {"error": detail}
 
 
-def headers_of(error: ServiceError) -> dict[str, str]:
-    """Headers that go with an error: when to retry, and how to authenticate."""
+def answer_to(error: ServiceError) -> tuple[int, bytes, dict[str, str]]:
+    """Status, JSON body and headers of an error: when to retry, how to authenticate, what a refused request may do."""
     status, _ = status_of(error)
+    body = json.dumps(body_of(error), ensure_ascii=False).encode()
+    headers = {"Content-Type": "application/json", "Content-Length": str(len(body))}
     if status == 503:
-        return {"Retry-After": str(getattr(error, "retry_after_s", RETRY_AFTER_S))}
-    if status == 401:
-        return {"WWW-Authenticate": 'Bearer realm="agent-memory"'}
-    if isinstance(error, RequestRefused):
-        return dict(error.headers)
-    return {}
+        headers["Retry-After"] = str(getattr(error, "retry_after_s", RETRY_AFTER_S))
+    elif status == 401:
+        headers["WWW-Authenticate"] = 'Bearer realm="agent-memory"'
+    elif isinstance(error, RequestRefused):
+        headers |= error.headers
+    return status, body, headers
+
+
+def bug(path: str, error: Exception) -> RequestRefused:
+    """Log a failure of our own by its place, never with its text, which may hold content; what to answer instead.
+
+    Raises: the error itself when it is the runtime's (out of memory, trio broken): that takes the process down.
+    """
+    if isinstance(error, MemoryError | trio.TrioInternalError):
+        raise error
+    # Clients put anything behind the known prefixes, so only the start of a path is logged.
+    route = "/".join(path.split("/")[:3])[:40]
+    log.error("bug", path=route, kind=type(error).__name__, at_line=_place(error))
+    return RequestRefused(500, "internal", "the server failed on this request; its log says where")
+
+
+def _place(error: BaseException) -> str:
+    """file:line of the innermost frame."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace is not None else "?"

@@ -1,19 +1,13 @@
 """The ASGI gate in front of everything: request rules, the Server header, and the way to MCP or to the Quart app."""
 
-import json
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
-from typing import Any, Protocol
-
-import structlog
-import trio
+from typing import Any
 
 from agent_memory import __version__
 from agent_memory.domain.errors import ServiceError
 from agent_memory.web import requests
-from agent_memory.web.errors import body_of, headers_of, status_of
+from agent_memory.web.errors import answer_to, bug
 from agent_memory.web.requests import RequestRefused
-
-log = structlog.get_logger("web")
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -23,17 +17,13 @@ Send = Callable[[Message], Awaitable[None]]
 SERVER = f"agent-memory/{__version__}"
 
 
-class App(Protocol):
-    """An ASGI application."""
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None: ...
+App = Callable[[Any, Any, Any], Awaitable[None]]  # ASGI; hypercorn, Quart and the SDK each type it their own way
 
 
 class Gate:
     """Applies the rules to every path, reads the body once, and passes the request on.
 
-    A service error or a bug below it becomes a JSON answer; a bug is logged by its place, never with its text, which
-    may hold content.
+    A service error or a bug below it becomes a JSON answer.
     """
 
     def __init__(self, *, mcp: App, app: App, allowed_hosts: Sequence[str]) -> None:
@@ -56,10 +46,8 @@ class Gate:
             await target(scope, _replay(body, receive), answer.send)
         except ServiceError as error:
             await answer.refuse(error)
-        except Exception as error:
-            log.error("bug", path=_route(scope["path"]), kind=type(error).__name__, at=place_of(error))
-            await answer.refuse(RequestRefused(500, "internal", "the server failed on this request; its log says where"))
-            raise_if_fatal(error)
+        except Exception as error:  # noqa: BLE001 - logged by `bug`, answered as internal
+            await answer.refuse(bug(scope["path"], error))
 
 
 class _Answer:
@@ -79,31 +67,10 @@ class _Answer:
     async def refuse(self, error: ServiceError) -> None:
         if self._started:
             return
-        status, _ = status_of(error)
-        body = json.dumps(body_of(error), ensure_ascii=False).encode()
-        extra = [(name.encode(), value.encode()) for name, value in headers_of(error).items()]
-        headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *extra]
+        status, body, named = answer_to(error)
+        headers = [(name.lower().encode(), value.encode()) for name, value in named.items()]
         await self.send({"type": "http.response.start", "status": status, "headers": headers})
         await self.send({"type": "http.response.body", "body": body})
-
-
-def place_of(error: BaseException) -> str:
-    """Where an error came from, as file:line of its innermost frame; its text may hold content and is left out."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace is not None else "?"
-
-
-def raise_if_fatal(error: Exception) -> None:
-    """Errors of the runtime itself are not one request's business: they take the process down."""
-    if isinstance(error, trio.TrioInternalError | MemoryError):
-        raise error
-
-
-def _route(path: str) -> str:
-    """A path as far as it may be logged: clients put anything behind the known prefixes."""
-    return "/".join(path.split("/")[:3])[:40]
 
 
 async def _read_body(receive: Receive) -> bytes:

@@ -1,4 +1,4 @@
-"""The MCP front: the registry's tools through the SDK's streamable HTTP, stateless, JSON answers, both protocol eras."""
+"""The MCP front: the registry's tools over the SDK's streamable HTTP: stateless, JSON answers, both protocol eras."""
 
 import json
 from collections.abc import AsyncIterator
@@ -23,7 +23,7 @@ from agent_memory.domain.errors import ServiceError
 from agent_memory.tools.registry import Registry, Tool, Wire
 from agent_memory.tools.services import Services
 from agent_memory.web.auth import Doorkeeper
-from agent_memory.web.errors import body_of
+from agent_memory.web.errors import body_of, bug
 from agent_memory.web.gate import Receive, Scope, Send
 from agent_memory.web.requests import RequestRefused, mend_json
 
@@ -98,13 +98,17 @@ class McpFront:
         identity: Identity = context.request.scope[IDENTITY]
         wire = Wire(ENVELOPE_BYTES + len(json.dumps(context.request_id)), escaped=True)
         try:
-            text = await self._registry.invoke(
-                self._services, identity, wire, params.name, params.arguments or {}
-            )
+            text = await self._registry.invoke(self._services, identity, wire, params.name, params.arguments or {})
         except ServiceError as error:
-            text = json.dumps(body_of(error), ensure_ascii=False)
-            return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)
+            return _refusal(error)
+        except Exception as error:  # noqa: BLE001 - logged by `bug`, answered as internal
+            return _refusal(bug("/mcp", error))
         return CallToolResult(content=[TextContent(type="text", text=text)])
+
+
+def _refusal(error: ServiceError) -> CallToolResult:
+    text = json.dumps(body_of(error), ensure_ascii=False)
+    return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)
 
 
 def _plain(scope: Scope, identity: Identity) -> Scope:
@@ -138,11 +142,9 @@ def compact_schema(schema: dict[str, Any]) -> dict[str, Any]:
         schema = {**{key: value for key, value in schema.items() if key != "anyOf"}, **optional[0]}
     slim: dict[str, Any] = {}
     for key, value in schema.items():
-        if key == "properties":
+        if key == "properties" or key == "$defs":
             slim[key] = {name: compact_schema(each) for name, each in value.items()}
-        elif key == "$defs":
-            slim[key] = {name: compact_schema(each) for name, each in value.items()}
-        elif key == "default" and value is None or key == "title" and isinstance(value, str):
+        elif (key == "default" and value is None) or (key == "title" and isinstance(value, str)):
             continue
         elif isinstance(value, dict):
             slim[key] = compact_schema(value)

@@ -37,7 +37,9 @@ def check(method: str, headers: Headers, allowed_hosts: Sequence[str]) -> None:
     Raises: RequestRefused: 403 for an Origin or a foreign Host, 415, 400 and 413 for a POST's type and length.
     """
     if header(headers, b"origin") is not None:
-        raise RequestRefused(403, "origin_refused", "requests with an Origin header are refused; this is no browser API")
+        raise RequestRefused(
+            403, "origin_refused", "requests with an Origin header are refused; this is no browser API"
+        )
     if allowed_hosts and _host(headers) not in allowed_hosts:
         raise RequestRefused(403, "host_refused", "the Host header is not in allowed_hosts")
     if method == "POST":

@@ -1,4 +1,4 @@
-"""The Quart app: the registry's tools under /api/, the OpenAPI document, health and metrics. Everything answers JSON."""
+"""The Quart app: the registry's tools under /api/, the OpenAPI document, health. Everything answers JSON."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -13,6 +13,7 @@ from agent_memory.domain.errors import Forbidden, InvalidArgument, ServiceError,
 from agent_memory.tools.registry import Registry, Wire
 from agent_memory.tools.services import Services
 from agent_memory.web.auth import Doorkeeper
+from agent_memory.web.errors import answer_to, bug
 from agent_memory.web.openapi import document
 from agent_memory.web.requests import RequestRefused, parse_json
 
@@ -32,14 +33,15 @@ def build_app(registry: Registry, services: Services, doorkeeper: Doorkeeper, he
     openapi = json.dumps(document(registry), ensure_ascii=False)
 
     def caller() -> Identity:
-        return doorkeeper.identify(request.scope)
+        return doorkeeper.identify(dict(request.scope))
 
     @app.post("/api/<route>")
     async def call_tool(route: str) -> Response:
         identity = caller()
         if route not in routes:
             raise UnknownTool(route)
-        arguments = parse_json(await request.get_data(as_text=False) or b"{}")
+        body: bytes = await request.get_data(as_text=False)
+        arguments = parse_json(body or b"{}")
         if not isinstance(arguments, dict):
             raise InvalidArgument("body", "must be a JSON object with the tool's arguments")
         return _json(await registry.invoke(services, identity, WIRE, routes[route], arguments))
@@ -58,13 +60,18 @@ def build_app(registry: Registry, services: Services, doorkeeper: Doorkeeper, he
     async def show_liveness() -> Response:
         return _json('{"ok": true}')
 
+    # Answered here and not in the gate: quart-trio runs a request in a nursery, and what leaves it comes out grouped.
     @app.errorhandler(HTTPException)
     async def refuse_path(error: HTTPException) -> Response:
-        raise _as_refusal(error)
+        return _answer(_as_refusal(error))
 
     @app.errorhandler(ServiceError)
-    async def pass_on(error: ServiceError) -> Response:
-        raise error  # the gate answers it, as it does for MCP
+    async def refuse(error: ServiceError) -> Response:
+        return _answer(error)
+
+    @app.errorhandler(Exception)
+    async def fail(error: Exception) -> Response:
+        return _answer(bug(request.path, error))
 
     return app
 
@@ -82,6 +89,11 @@ def _as_refusal(error: HTTPException) -> RequestRefused:
     if status == 404:
         return RequestRefused(404, "not_found", "no such path; tools are POST /api/<name>, see /api/openapi.json")
     return RequestRefused(status, "refused", error.name)
+
+
+def _answer(error: ServiceError) -> Response:
+    status, body, headers = answer_to(error)
+    return Response(body, status=status, headers=headers)
 
 
 def _json(text: str) -> Response:

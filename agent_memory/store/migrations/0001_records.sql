@@ -53,18 +53,14 @@ CREATE TRIGGER records_index_delete AFTER DELETE ON records WHEN old.status IN (
   INSERT INTO records_fts (records_fts, rowid, title, content, terms)
   VALUES ('delete', old.seq, old.title, old.content, old.terms);
 END;
-CREATE TRIGGER records_index_leave AFTER UPDATE OF status, title, content, terms ON records
-WHEN old.status IN ('active', 'candidate')
-  AND (new.status NOT IN ('active', 'candidate')
-       OR old.title <> new.title OR old.content <> new.content OR old.terms <> new.terms) BEGIN
+-- One trigger for both halves: SQLite fires several in no promised order, and the old words must go before the new come.
+CREATE TRIGGER records_index_update AFTER UPDATE OF status, title, content, terms ON records
+WHEN (old.status IN ('active', 'candidate')) <> (new.status IN ('active', 'candidate'))
+  OR old.title <> new.title OR old.content <> new.content OR old.terms <> new.terms BEGIN
   INSERT INTO records_fts (records_fts, rowid, title, content, terms)
-  VALUES ('delete', old.seq, old.title, old.content, old.terms);
-END;
-CREATE TRIGGER records_index_enter AFTER UPDATE OF status, title, content, terms ON records
-WHEN new.status IN ('active', 'candidate')
-  AND (old.status NOT IN ('active', 'candidate')
-       OR old.title <> new.title OR old.content <> new.content OR old.terms <> new.terms) BEGIN
-  INSERT INTO records_fts (rowid, title, content, terms) VALUES (new.seq, new.title, new.content, new.terms);
+  SELECT 'delete', old.seq, old.title, old.content, old.terms WHERE old.status IN ('active', 'candidate');
+  INSERT INTO records_fts (rowid, title, content, terms)
+  SELECT new.seq, new.title, new.content, new.terms WHERE new.status IN ('active', 'candidate');
 END;
 
 -- Apart from records, so that a read never rewrites a record or its index.
