@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, cast
 
 from quart import Response, request
 from quart_trio import QuartTrio
@@ -40,7 +40,7 @@ def build_app(registry: Registry, services: Services, doorkeeper: Doorkeeper, he
         identity = caller()
         if route not in routes:
             raise UnknownTool(route)
-        body: bytes = await request.get_data(as_text=False)
+        body = cast(bytes, await request.get_data(as_text=False))
         arguments = parse_json(body or b"{}")
         if not isinstance(arguments, dict):
             raise InvalidArgument("body", "must be a JSON object with the tool's arguments")
