@@ -73,7 +73,7 @@ class VectorIndex:
         self._awaited.pop(record_id, None)
 
     def remove(self, record_id: str) -> None:
-        """Forget a record: its vector and that one was awaited; unknown ids are ignored. The numbers are overwritten."""
+        """Forget a record, awaited or not; unknown ids are ignored. Its numbers are overwritten."""
         self._awaited.pop(record_id, None)
         self._kill(record_id)
 
@@ -199,7 +199,7 @@ def _signs(vector: Vector) -> npt.NDArray[np.uint64]:
 def _sifted(
     signs: npt.NDArray[np.uint64], unit: Vector, mask: npt.NDArray[np.bool_], keep: int
 ) -> npt.NDArray[np.intp]:
-    """The rows of the mask whose signs differ least from the query's: at least `keep`, with all that tie for the last."""
+    """The rows of the mask whose signs differ least from the query's: `keep`, and all that tie for the last place."""
     apart = np.zeros(signs.shape[1], dtype=np.uint16)
     for word, wanted in zip(signs, _signs(unit), strict=True):
         apart += np.bitwise_count(word ^ wanted)
