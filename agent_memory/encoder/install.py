@@ -9,6 +9,7 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import BinaryIO
 
 import httpx
 import trio
@@ -42,7 +43,7 @@ async def install(
     Raises: InstallFailed: a file there is not the model's (it is left as it is), what was sent is not, or the server
       could not be read.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    await trio.Path(folder).mkdir(parents=True, exist_ok=True)
     report = progress or (lambda name, done, size: None)
     for file in model.files:
         target = folder / file.name
@@ -94,16 +95,22 @@ async def _append(url: str, file: ModelFile, part: Path, client: httpx.AsyncClie
             if answer.status_code in (408, 429) or answer.status_code >= 500:
                 return  # passing trouble
             raise InstallFailed(f"{file.name}: the server answered {answer.status_code}")
-        with part.open("r+b" if part.exists() else "wb") as out:
-            out.truncate(have)
-            out.seek(have)
+        with _opened(part, have) as out:
             async for chunk in answer.aiter_bytes(CHUNK_BYTES):
-                out.write(chunk)
                 have += len(chunk)
                 if have > file.size:
-                    part.unlink()
-                    raise InstallFailed(f"{file.name}: the server sends more than the {file.size} bytes it should have")
+                    out.truncate(0)
+                    raise InstallFailed(f"{file.name}: the server sends more than its {file.size} bytes")
+                out.write(chunk)  # a chunk is at most a megabyte: not worth a thread
                 report(file.name, have, file.size)
+
+
+def _opened(part: Path, at: int) -> BinaryIO:
+    """The partial file, cut to and standing at a byte; made if need be."""
+    out = part.open("r+b" if part.exists() else "wb")
+    out.truncate(at)
+    out.seek(at)
+    return out
 
 
 def _size(path: Path) -> int:
