@@ -20,6 +20,7 @@ from agent_memory.domain import namespaces
 from agent_memory.domain.clients import new_token
 from agent_memory.domain.records import stamp
 from agent_memory.nursery.readings import run_read_log
+from agent_memory.nursery.retention import run_retention
 from agent_memory.store import audit, records, token_file, usage
 from agent_memory.store.read_log import ReadLog
 from agent_memory.store.worker import Store
@@ -85,6 +86,7 @@ async def serve(
             async with front.run(), trio.open_nursery() as nursery:
                 await nursery.start(watch_signals, stop)
                 await nursery.start(run_read_log, services.read_log, store)
+                await nursery.start(partial(run_retention, store, days=settings.retention_deleted_days, now=_now))
                 await hypercorn_serve(
                     gate,  # type: ignore[arg-type]
                     http_config(bind),
@@ -127,6 +129,8 @@ def build_services(settings: Settings, store: Store) -> Services:
         hubs=frozenset(settings.hubs),
         context_budget_tokens=settings.context_budget_tokens,
         hard_context_limit_tokens=settings.hard_context_limit_tokens,
+        summary_candidates=settings.summary_candidates,
+        enrichment=settings.ollama_url is not None,
     )
     return Services(store=store, read_log=ReadLog(), policy=policy, now=_now, entropy=secrets.token_bytes)
 

@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from apsw import Connection
 
-from agent_memory.domain import evidence
 from agent_memory.domain.errors import Conflict, RecordNotFound
 from agent_memory.domain.namespaces import Scopes
 from agent_memory.domain.records import LIVE, Draft, Record
@@ -81,6 +80,15 @@ def insert(
     return _read(conn, record_id)
 
 
+def store_candidate(
+    conn: Connection, draft: Draft, *, record_id: str, writer: str, origin: str, now: str, model: str | None = None
+) -> Record:
+    """Add a record that waits for review: the only writer of candidates (extraction, import, session summaries)."""
+    return insert(
+        conn, draft, record_id=record_id, status="candidate", writer=writer, origin=origin, now=now, model=model
+    )
+
+
 def find(conn: Connection, record_id: str) -> Record | None:
     """The record with exactly this id that was not forgotten, or None."""
     rows = _select(conn, "WHERE id = ? AND status <> 'deleted'", (record_id,))
@@ -135,29 +143,30 @@ def neighbours(conn: Connection, record_id: str) -> list[str]:
     return [row[0] for row in (*before, *after)]
 
 
-def update(conn: Connection, record: Record, changes: Changes, *, now: str, missing_anchors: int = 0) -> Record:
-    """Set fields of a live record and advance its revision; confidence is derived anew from its evidence."""
+def update(conn: Connection, record: Record, changes: Changes, *, now: str) -> None:
+    """Set fields of a live record and advance its revision; `evidence.derive` then brings its confidence up to date."""
     title = record.title if changes.title is None else changes.title
     content = record.content if changes.content is None else changes.content
-    confidence = record.confidence if changes.confidence is None else changes.confidence
-    effective = evidence.effective_confidence(confidence, record.proof_count, record.refutation_count + missing_anchors)
     conn.execute(
-        "UPDATE records SET title = ?, content = ?, terms = ?, type = ?, tags = ?, confidence = ?,"
-        " effective_confidence = ?, status = ?, revision = revision + 1, updated_at = ? WHERE id = ?",
+        "UPDATE records SET title = ?, content = ?, terms = ?, type = ?, tags = ?, confidence = ?, status = ?,"
+        " revision = revision + 1, updated_at = ? WHERE id = ?",
         (
             title,
             content,
             index_terms(title, content),
             record.type if changes.type is None else changes.type,
             json.dumps(record.tags if changes.tags is None else changes.tags, ensure_ascii=False),
-            confidence,
-            effective,
+            record.confidence if changes.confidence is None else changes.confidence,
             record.status if changes.status is None else changes.status,
             now,
             record.id,
         ),
     )
-    return _read(conn, record.id)
+
+
+def advance(conn: Connection, record_id: str, *, now: str) -> None:
+    """Advance a record's revision for a mutation outside its own row (evidence, anchor state)."""
+    conn.execute("UPDATE records SET revision = revision + 1, updated_at = ? WHERE id = ?", (now, record_id))
 
 
 def supersede(conn: Connection, old_id: str, replacement: Record, *, now: str) -> Record:

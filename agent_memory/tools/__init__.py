@@ -1,9 +1,9 @@
 """The memory_* tools: one module a family, each tool one typed function."""
 
-from agent_memory.tools import orientation, packets, reading, writing
+from agent_memory.tools import evidence, orientation, packets, reading, sessions, writing
 from agent_memory.tools.registry import Registry
 
-FAMILIES = (orientation, reading, packets, writing)
+FAMILIES = (orientation, reading, packets, writing, evidence, sessions)
 
 
 def build_registry() -> Registry:

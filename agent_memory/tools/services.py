@@ -22,6 +22,8 @@ class Policy:
     hubs: frozenset[str]
     context_budget_tokens: int
     hard_context_limit_tokens: int
+    summary_candidates: bool
+    enrichment: bool
 
 
 @dataclass(frozen=True, slots=True)

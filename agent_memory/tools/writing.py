@@ -26,7 +26,7 @@ from agent_memory.domain.records import (
     check_type,
     draft,
 )
-from agent_memory.store import anchors, audit, records
+from agent_memory.store import anchors, audit, evidence, records, retention
 from agent_memory.store.records import Changes
 from agent_memory.tools.registry import Arguments, Call, Result, tool
 from agent_memory.tools.services import refuse_secrets
@@ -134,11 +134,11 @@ async def memory_update(call: Call, args: UpdateArguments) -> UpdateResult:
             change_status(record.status, changes.status)
         if ties is not None:
             anchors.replace(conn, record_id, ties)
-        missing = len(anchors.missing(conn, [record_id]).get(record_id, ()))
-        record = records.update(conn, record, changes, now=now, missing_anchors=missing)
+        records.update(conn, record, changes, now=now)
+        evidence.derive(conn, record_id)
         fields = [name for name, value in args.changes.model_dump().items() if value is not None]
         _note(conn, now, writer, "update", record_id, record.namespace, {"fields": ",".join(fields)})
-        return _shown(conn, record)
+        return _shown(conn, records.live(conn, record_id))
 
     return UpdateResult(record=await call.services.store.write(work))
 
@@ -180,6 +180,8 @@ async def memory_forget(call: Call, args: ForgetArguments) -> ForgetResult:
         return record_status, revision
 
     status, revision = await call.services.store.write(work)
+    if args.hard:
+        await retention.scrub(call.services.store)
     return ForgetResult(id=record_id, status=status, revision=revision)
 
 

@@ -66,7 +66,12 @@ def safety_copy(connection: apsw.Connection, path: Path, version: int, now: date
     target.unlink(missing_ok=True)
     target.touch(mode=0o600)
     connection.execute("VACUUM INTO ?", (str(target),))
-    for older in folder.glob(f"{path.stem}-schema*.db"):
-        if older != target:
-            older.unlink()
+    drop_safety_copies(path, keep=target)
     return target
+
+
+def drop_safety_copies(path: Path, *, keep: Path | None = None) -> None:
+    """Remove the safety copies of a database, but for one."""
+    for copy in (path.parent / SAFETY_FOLDER).glob(f"{path.stem}-schema*.db"):
+        if copy != keep:
+            copy.unlink(missing_ok=True)
