@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 import trio
+from support.world import Ticking, World, open_world
 
 from agent_memory.store.worker import Store
-from support.world import Ticking, World, open_world
 
 
 async def inline(function: Callable[[], Any], /) -> Any:
@@ -27,7 +27,7 @@ async def store(tmp_path: Path, nursery: trio.Nursery) -> AsyncIterator[Store]:
 
 @pytest.fixture
 async def inline_store(tmp_path: Path, nursery: trio.Nursery) -> AsyncIterator[Store]:
-    """A running store without a thread: for tests whose order comes from `wait_all_tasks_blocked` or a virtual clock."""
+    """A running store without a thread: for tests on a virtual clock or with a fixed order of tasks."""
     with Store(tmp_path / "data", now=Ticking(), in_thread=inline) as opened:
         await nursery.start(opened.run)
         yield opened

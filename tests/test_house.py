@@ -28,7 +28,11 @@ OPEN_TO_ALL = {"__init__", "logs"}
 
 # What only the floors with a disk, a socket or a clock may import.
 OUTSIDE = {"trio", "apsw", "httpx", "socket", "subprocess", "threading", "hypercorn", "quart", "quart_trio", "mcp"}
-SQL = re.compile(r"\s*(SELECT|INSERT|UPDATE|DELETE|PRAGMA|CREATE|BEGIN|COMMIT|ROLLBACK|SAVEPOINT|WITH RECURSIVE)\s")
+SQL = re.compile(
+    r"\s*(SELECT\s.*\bFROM|INSERT (OR \w+ )?INTO|UPDATE \w+ SET|DELETE FROM|PRAGMA \w"
+    r"|CREATE (TABLE|INDEX|VIRTUAL|TRIGGER)|BEGIN( IMMEDIATE)?$|COMMIT$|ROLLBACK|SAVEPOINT \w|WITH RECURSIVE)",
+    re.DOTALL,
+)
 
 
 def floor(module: Path) -> str:

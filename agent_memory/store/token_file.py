@@ -20,7 +20,7 @@ class TokenFileError(Exception):
 
 @dataclass(frozen=True)
 class Issued:
-    """Clients with the digests they are known by, and the tokens made just now: name → token, shown once by the caller."""
+    """Clients with their digests, and the tokens made just now (name → token, for the caller to show)."""
 
     clients: tuple[Client, ...]
     new_tokens: dict[str, str] = field(repr=False)
@@ -112,7 +112,8 @@ def _read(path: Path) -> dict[str, str]:
         found = None
     if not isinstance(found, dict) or found.get("version") != VERSION or not _are_digests(found.get("tokens")):
         raise TokenFileError(
-            f"{path} is damaged or of another version; restore it from a backup, or delete it to give every client a new token"
+            f"{path} is damaged or of another version; "
+            "restore it from a backup, or delete it to give every client a new token"
         )
     return dict(found["tokens"])
 

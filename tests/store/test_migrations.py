@@ -4,11 +4,11 @@ from pathlib import Path
 
 import apsw
 import pytest
+from support.world import Ticking
 
 from agent_memory.store import migrations as under_test
 from agent_memory.store.connection import DATABASE, DataFolderError, open_database
 from agent_memory.store.migrations import SAFETY_FOLDER, migrate, migrations
-from support.world import Ticking
 
 NOW = Ticking()
 

@@ -7,12 +7,12 @@ from typing import Any
 import apsw
 import pytest
 import trio
+from support.world import Ticking
 from trio.testing import wait_all_tasks_blocked
 
 from agent_memory.domain.errors import Busy, StoreUnavailable
 from agent_memory.store import audit
 from agent_memory.store.worker import GROUP_MAX, Store
-from support.world import Ticking
 
 
 def note(action: str) -> Callable[[apsw.Connection], str]:
@@ -225,7 +225,7 @@ async def test_stopping_answers_the_calls_that_wait(tmp_path: Path, nursery: tri
 async def test_cancelling_the_worker_finishes_its_transaction_and_strands_no_caller(
     tmp_path: Path, gated: Gated
 ) -> None:
-    """A bug elsewhere cancels everything: what was started is on disk, and whoever waits outside learns that it ends."""
+    """A bug elsewhere cancels everything: what was started is on disk, and whoever waits learns that it ends."""
     answers: list[object] = []
 
     async def write(store: Store, action: str) -> None:
@@ -264,16 +264,18 @@ async def test_reads_see_every_answered_write(store: Store) -> None:
             nursery.start_soon(hand, number)
 
 
-async def test_a_read_that_writes_leaves_no_transaction_open(inline_store: Store) -> None:
-    def begin(conn: apsw.Connection) -> None:
-        conn.execute("BEGIN")
-
-    with pytest.raises(apsw.Error):
-        await inline_store.read(begin)
-        await inline_store.write(note("stuck"))
+async def test_a_read_that_begins_a_transaction_leaves_none_open(inline_store: Store) -> None:
+    await inline_store.read(lambda conn: conn.execute("BEGIN"))
     assert not connection(inline_store).in_transaction
     await inline_store.write(note("free"))
     assert await inline_store.read(actions) == {"free"}
+
+
+async def test_a_read_that_writes_fails_loudly_and_writes_nothing(inline_store: Store) -> None:
+    with pytest.raises(apsw.ReadOnlyError):
+        await inline_store.read(note("past the door"))
+    await inline_store.write(note("through it"))
+    assert await inline_store.read(actions) == {"through it"}
 
 
 async def test_a_full_disk_answers_503_and_loses_nothing(inline_store: Store) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,9 +60,9 @@ async def asgi(
     sent: list[Any] = []
 
     async def receive() -> Any:
-        if waiting:
-            return waiting.pop()
-        await trio.sleep_forever()
+        while not waiting:
+            await trio.sleep_forever()
+        return waiting.pop()
 
     async def send(message: Any) -> None:
         await trio.lowlevel.checkpoint()
@@ -81,10 +82,8 @@ async def raw(port: int, data: bytes, *, timeout_s: float = 5.0) -> Reply:
     with trio.fail_after(timeout_s):
         stream = await trio.open_tcp_stream("127.0.0.1", port)
         async with stream:
-            try:
+            with suppress(trio.BrokenResourceError):  # refused before the last byte; the answer is on its way
                 await stream.send_all(data)
-            except trio.BrokenResourceError:
-                pass  # refused before the last byte; the answer is already on its way
             return await read_reply(stream)
 
 

@@ -163,6 +163,8 @@ def build_services(store: Store, clock: Ticking) -> Services:
         hubs=frozenset({HUB}),
         context_budget_tokens=4000,
         hard_context_limit_tokens=8000,
+        summary_candidates=False,
+        enrichment=False,
     )
     return Services(store=store, read_log=ReadLog(), policy=policy, now=clock, entropy=random.Random(0).randbytes)
 
