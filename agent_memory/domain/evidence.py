@@ -1,17 +1,97 @@
-"""stand-in until the evidence room lands"""
+"""How far a record can be believed: who counts as a witness, and what confidence its evidence has earned."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+Stance = Literal["corroborates", "contradicts"]
+STANCES: tuple[Stance, ...] = ("corroborates", "contradicts")
+
+# Seed 001, Evidence: a corroboration closes a third of the distance to 1.0, a contradiction halves what is left.
+CORROBORATION_LEAVES = 2 / 3
+CONTRADICTION_LEAVES = 1 / 2
+SMALLEST_RATIO_BASE = 1e-6  # below it an asserted confidence is nothing, and a ratio to it would only overflow
 
 
-def effective_confidence(asserted: float, corroborations: int, contradictions: int) -> float:
-    return (1 - (1 - asserted) * (2 / 3) ** corroborations) * 0.5**contradictions
+@dataclass(frozen=True)
+class Observation:
+    """One witness's stance on a record. The witness is the client's name, as the server recorded it."""
+
+    witness: str
+    stance: Stance
 
 
-def evidence_factor(asserted: float, effective: float) -> float:
-    return effective / asserted if asserted > 0 else 1.0
+@dataclass(frozen=True)
+class Evidence:
+    """What counts for and against a record now; refutations include its missing anchors."""
+
+    proof_count: int = 0
+    refutation_count: int = 0
+
+    @property
+    def witnessed(self) -> bool:
+        """Whether anything counts at all."""
+        return self.proof_count > 0 or self.refutation_count > 0
 
 
-def why(corroborations: int, contradictions: int) -> str:
-    return (
-        f"{corroborations} for/{contradictions} against"
-        if corroborations or contradictions
-        else "asserted, unwitnessed"
-    )
+def weigh(observations: Iterable[Observation], author: str, missing_anchors: int = 0) -> Evidence:
+    """Count the evidence on a record; the order of the observations does not matter.
+
+    Rules (issue 3, Evidence and Anchors):
+    - A witness counts once per stance, however often it speaks; one that took both stances counts on both sides.
+    - The author's own corroboration stays in the trail and counts nothing: its belief is already in the asserted
+      confidence, so it cannot talk its own record up, not even once. Its contradiction counts, as a retraction.
+    - An anchor that is missing now counts as one contradiction; resolved, it counts nothing. Observations filed when
+      an anchor changed state are not witnesses: leave them out.
+
+    Args:
+      author: the record's writer, in the same naming as witnesses.
+      missing_anchors: anchors of the record whose state is `missing` now, 0 or more.
+    """
+    heard = {(observation.witness, observation.stance) for observation in observations}
+    proofs = sum(1 for witness, stance in heard if stance == "corroborates" and witness != author)
+    refutations = sum(1 for _, stance in heard if stance == "contradicts")
+    return Evidence(proofs, refutations + missing_anchors)
+
+
+def effective_confidence(asserted: float, evidence: Evidence) -> float:
+    """The confidence a record has earned: `(1 - (1 - asserted) (2/3)^proofs) (1/2)^refutations`.
+
+    The corroborations apply first and the contradictions to what they left, so the result depends on the two counts
+    alone. The seed implies this order: "one refusal outweighs two agreements" holds for the default confidence 0.7
+    this way (0.7 → 0.87 → 0.43, below 0.7; for every asserted confidence above 5/14) and fails the other way round
+    (0.7 → 0.35 → 0.71, above 0.7).
+
+    Args: asserted: what the writer gave, in [0, 1].
+    Returns: a value in [0, 1]; the asserted one itself without evidence; never lower with one more proof, never
+      higher with one more refutation.
+    """
+    if not evidence.witnessed:
+        return asserted
+    risen = 1.0 - (1.0 - asserted) * CORROBORATION_LEAVES**evidence.proof_count
+    # max: 1 - (1 - x) can round a hair below x
+    risen = max(risen, asserted)
+    return float(risen * CONTRADICTION_LEAVES**evidence.refutation_count)
+
+
+def evidence_factor(asserted: float, evidence: Evidence) -> float:
+    """What a ranking score is multiplied by: earned over asserted confidence (seed 001, Fusion).
+
+    Returns: a finite number of 0 or more; 1.0 without evidence, and for an asserted confidence of (nearly) 0, where
+      no ratio exists.
+    """
+    if not evidence.witnessed or asserted < SMALLEST_RATIO_BASE:
+        return 1.0
+    return effective_confidence(asserted, evidence) / asserted
+
+
+def why(evidence: Evidence) -> str:
+    """The evidence in words for a hit: `2 for/1 against`, or `asserted, unwitnessed`."""
+    if not evidence.witnessed:
+        return "asserted, unwitnessed"
+    return f"{evidence.proof_count} for/{evidence.refutation_count} against"
+
+
+def why_factor(factor: float) -> str:
+    """What a fused ranking adds to `why` when evidence moved the score: `evidence x0.62`; empty when it did not."""
+    return "" if factor == 1.0 else f"evidence x{factor:.2f}"

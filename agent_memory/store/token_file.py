@@ -20,7 +20,7 @@ class TokenFileError(Exception):
 
 @dataclass(frozen=True)
 class Issued:
-    """Clients with their digests, and the tokens made just now (name → token, for the caller to show)."""
+    """Clients with the digests they are known by, and the tokens made just now by name, for the caller to log once."""
 
     clients: tuple[Client, ...]
     new_tokens: dict[str, str] = field(repr=False)

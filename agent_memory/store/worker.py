@@ -18,6 +18,8 @@ import structlog
 import trio
 
 from agent_memory.domain.errors import Busy, ServiceError, StoreUnavailable
+from agent_memory.store import changes
+from agent_memory.store.changes import Follower
 from agent_memory.store.connection import DATABASE, close_database, locked_folder, open_database, refusals
 from agent_memory.store.migrations import accept, migrate
 from agent_memory.store.statement_screen import StatementScreen
@@ -78,9 +80,19 @@ class Store:
         now: Callable[[], datetime],
         in_thread: RunInThread | None = None,
         waiting_max: int = WAITING_MAX,
+        follower: Follower | None = None,
     ) -> None:
+        """
+        Args:
+          folder: the absolute data folder.
+          now: the clock.
+          in_thread: how a batch reaches the worker thread; the real thread when None.
+          waiting_max: calls that may wait before callers are told to come back.
+          follower: told of every record that a commit changed, before its writer is answered.
+        """
         self.path = folder / DATABASE
         self.journal_mode = ""
+        self.follower = follower
         self._now = now
         self._in_thread = in_thread or _worker_thread()
         self._send, self._receive = trio.open_memory_channel[_Call](waiting_max)
@@ -95,6 +107,7 @@ class Store:
             held.callback(opened.connection.close)
             with refusals(self.path):
                 applied = migrate(opened.connection, self.path, now=self._now())
+            changes.watch(opened.connection)
             # From here on every string that a statement writes passes the screen, whoever wrote the statement.
             opened.connection.exec_trace = StatementScreen()
             self._connection, self.journal_mode = opened.connection, opened.journal_mode
@@ -187,9 +200,17 @@ class Store:
     async def _answer(self, calls: Sequence[_Call], serve: _Serve) -> None:
         connection = cast(apsw.Connection, self._connection)
         works = [call.work for call in calls]
+
+        def batch() -> tuple[list[outcome.Maybe[Any]], Any]:
+            results = serve(connection, works)
+            changed = changes.take(connection) if serve is commit_group else []
+            return results, self.follower.digest(changed) if self.follower and changed else None
+
         # Shielded: a started transaction is finished and answered even while the nursery is being cancelled.
         with trio.CancelScope(shield=True):
-            results = await self._in_thread(lambda: serve(connection, works))
+            results, digested = await self._in_thread(batch)
+        if self.follower and digested is not None:
+            self.follower.apply(digested)
         for call, result in zip(calls, results, strict=True):
             call.answer(result)
 
