@@ -17,9 +17,9 @@ FLOORS: dict[str, set[str]] = {
     "options": {"domain", "options"},
     "config": {"domain", "options", "config"},
     "store": {"domain", "store"},
-    "retrieval": {"domain", "store", "retrieval"},
     "llm": {"domain", "store", "llm"},
     "encoder": {"domain", "store", "encoder"},
+    "retrieval": {"domain", "store", "encoder", "retrieval"},
     "tools": {"domain", "store", "retrieval", "llm", "encoder", "tools"},
     "web": {"domain", "store", "retrieval", "llm", "encoder", "tools", "web"},
 }
