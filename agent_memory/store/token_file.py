@@ -63,6 +63,39 @@ def renew(folder: Path, name: str, make_token: Callable[[], str]) -> str:
     return token
 
 
+class Watcher:
+    """Notices that the token file changed while the server runs, so that `agent-memory token` needs no restart."""
+
+    def __init__(self, folder: Path, clients: Sequence[Client]) -> None:
+        self._path = folder / FILE_NAME
+        self._clients = tuple(clients)
+        self._seen = self._mark()
+
+    def changed(self) -> tuple[Client, ...] | None:
+        """The clients with their digests as the file has them now, or None when it did not change or is damaged."""
+        mark = self._mark()
+        if mark == self._seen:
+            return None
+        self._seen = mark
+        try:
+            kept = _read(self._path)
+        except TokenFileError:
+            return None
+        return tuple(
+            replace(client, token_sha256=kept[client.name])
+            if client.ip is None and client.token_sha256 is None and client.name in kept
+            else client
+            for client in self._clients
+        )
+
+    def _mark(self) -> tuple[int, int] | None:
+        try:
+            status = self._path.stat()
+        except OSError:
+            return None
+        return status.st_mtime_ns, status.st_ino
+
+
 def _read(path: Path) -> dict[str, str]:
     """Name → digest; nothing when there is no file yet. Anything unexpected is refused rather than replaced: making
     new tokens over a damaged file would lock every agent out without a word."""
