@@ -1,0 +1,77 @@
+"""Reads what models write around their answer: thinking text, one Markdown fence, JSON that broke off."""
+
+import json
+import re
+from typing import Any
+
+from agent_memory.llm.chat import ChatReply
+from agent_memory.llm.errors import BadReply
+
+_THINKING = re.compile(r"<(think|thinking|thought|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
+_THINKING_END = re.compile(r"\A.*</(?:think|thinking|thought|reasoning)>", re.DOTALL | re.IGNORECASE)
+_THINKING_START = re.compile(r"\A\s*<(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
+_FENCE_LINE = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})[^\n`]*$", re.MULTILINE)
+_UNSTORABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]")
+
+
+def read_text(reply: ChatReply) -> str:
+    """The text of a reply without thinking text, trimmed and safe to store.
+
+    Raises: BadReply: nothing is left, or the thinking never ended.
+    """
+    text = strip_thinking(reply.text)
+    text = _UNSTORABLE.sub("\ufffd", text).strip()
+    if not text:
+        raise BadReply("it is empty")
+    return text
+
+
+def read_object(reply: ChatReply) -> dict[str, Any]:
+    """The JSON object of a reply, read inside one Markdown code fence where there is one.
+
+    Raises: BadReply: it is no JSON object; the text says so when the server cut it off at the output cap.
+    """
+    text = unfence(strip_thinking(reply.text))
+    try:
+        value = json.loads(text, strict=False)  # models write line breaks inside strings
+    except (ValueError, RecursionError):
+        raise BadReply("it was cut off at the output cap" if reply.truncated else "it is not JSON") from None
+    if not isinstance(value, dict):
+        raise BadReply(f"it is a JSON {type(value).__name__}, not an object")
+    return {str(_storable(key)): _storable(one) for key, one in value.items()}
+
+
+def strip_thinking(text: str) -> str:
+    """A reply after its thinking text; a template may have opened the thinking before the reply began.
+
+    Raises: BadReply: the reply is thinking to its end.
+    """
+    if text.lstrip().startswith("{"):  # an answer that talks about thinking tags keeps them
+        return text.strip()
+    rest = _THINKING_END.sub("", _THINKING.sub("", text))
+    if _THINKING_START.match(rest):
+        raise BadReply("it is thinking text without an answer")
+    return rest.strip()
+
+
+def unfence(text: str) -> str:
+    """The inside of a text's only Markdown code fence; a text without one, or with several, as it is."""
+    if text.lstrip().startswith("{"):
+        return text
+    marks = list(_FENCE_LINE.finditer(text))
+    if len(marks) == 1 and marks[0].group(1)[0] == "`":  # cut off before the closing fence: let the JSON tell
+        return text[marks[0].end() :].strip()
+    if len(marks) != 2:
+        return text
+    return text[marks[0].end() : marks[1].start()].strip()
+
+
+def _storable(value: Any) -> Any:
+    """The same JSON value with strings that SQLite and UTF-8 can hold."""
+    if isinstance(value, str):
+        return _UNSTORABLE.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [_storable(one) for one in value]
+    if isinstance(value, dict):
+        return {_storable(key): _storable(one) for key, one in value.items()}
+    return value
