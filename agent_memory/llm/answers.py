@@ -64,7 +64,8 @@ def answer_request(question: str, shown: Sequence[Source]) -> ChatRequest:
         for at, source in enumerate(shown, start=1)
     ]
     fenced = fence([*blocks, Block("question", question)])
-    return ChatRequest(Kind.ANSWER, f"{_INSTRUCTIONS}\n\n{fenced.notice}", fenced.data, PROSE_TOKENS)
+    user = f"{fenced.data}\n\nNow answer the question in the last block from the records above it."
+    return ChatRequest(Kind.ANSWER, f"{_INSTRUCTIONS}\n\n{fenced.notice}", user, PROSE_TOKENS)
 
 
 def read_answer(reply: ChatReply, shown: Sequence[Source], screen: Screen) -> tuple[str, tuple[str, ...]]:

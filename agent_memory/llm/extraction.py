@@ -2,12 +2,13 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
-from agent_memory.domain.specifics import missing_specifics, normalise
+from agent_memory.domain.specifics import missing_specifics, normalise, specifics_of
+from agent_memory.domain.wording import coverage
 from agent_memory.llm.chat import STRUCTURED_TOKENS, ChatReply, ChatRequest, Kind, ReplySchema
 from agent_memory.llm.errors import BadReply
 from agent_memory.llm.fence import Block, fence
@@ -20,9 +21,14 @@ PART_CHARS = (
 )
 MAX_PARTS = 8  # calls for one session's notes; 48,000 characters are a long session
 TITLE_CHARS = 200  # DESIGN.md, Tools
+MIN_TITLE_CHARS = 3
+MIN_CONTENT_CHARS = 12  # anything shorter says nothing a later session could use, in any script
 CONTENT_BYTES = 16 * 1024  # DESIGN.md, Tools
+ASKED_CONTENT_CHARS = 1_000  # asked of servers that hold to a schema, so that one memory cannot use up the output cap
 TAG_CHARS = 40
 MAX_TAGS = 8
+GROUNDED_COVERAGE = 0.25  # share of a memory's words that its notes hold; a paraphrase holds half, an invention few
+COUNTED_BY_HAND = 12  # a model may count what the notes list; a larger number it did not read is made up
 EXTRACTED_CONFIDENCE = 0.5  # below the 0.7 that an agent's own record starts with: nobody has confirmed it
 
 MemoryType = Literal[
@@ -41,11 +47,15 @@ _SCHEMA: Mapping[str, Any] = {
                 "type": "object",
                 "properties": {
                     "type": {"type": "string", "enum": list(_TYPES)},
-                    "title": {"type": "string"},
-                    "content": {"type": "string"},
-                    "tags": {"type": "array", "items": {"type": "string"}, "maxItems": MAX_TAGS},
+                    "title": {"type": "string", "minLength": MIN_TITLE_CHARS, "maxLength": TITLE_CHARS},
+                    "content": {"type": "string", "minLength": MIN_CONTENT_CHARS, "maxLength": ASKED_CONTENT_CHARS},
+                    "tags": {
+                        "type": "array",
+                        "items": {"type": "string", "maxLength": TAG_CHARS},
+                        "maxItems": MAX_TAGS,
+                    },
                 },
-                "required": ["type", "title", "content"],
+                "required": ["type", "title", "content", "tags"],
                 "additionalProperties": False,
             },
         }
@@ -60,9 +70,9 @@ Leave out what only mattered during the session: progress, plans for today, stat
 thanks and greetings. Keep every number, version, path, identifier and quotation exactly as the notes have it. Add \
 nothing that the notes do not say. Write each memory so that it can be understood alone, in the language of the notes.
 Reply with one JSON object and nothing else:
-{{"memories": [{{"type": one of {", ".join(_TYPES)}, "title": up to 100 characters, "content": one to four sentences, \
-"tags": up to {MAX_TAGS} short words}}]}}
-At most {MAX_CANDIDATES} memories, the most useful first; {{"memories": []}} when there is nothing worth keeping."""
+{{"memories": [{{"type": "…", "title": "…", "content": "…", "tags": ["…"]}}]}}
+The type is one of {", ".join(_TYPES)}. A title has at most 100 characters, a content one to four sentences, and there \
+are at most {MAX_TAGS} tags of one word. At most {MAX_CANDIDATES} memories, the most useful first; {{"memories": []}} when there is nothing worth keeping."""
 
 
 class _Memory(BaseModel):
@@ -70,8 +80,8 @@ class _Memory(BaseModel):
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
 
     type: MemoryType
-    title: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=TITLE_CHARS)]
-    content: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+    title: Annotated[str, StringConstraints(strip_whitespace=True, min_length=MIN_TITLE_CHARS, max_length=TITLE_CHARS)]
+    content: Annotated[str, StringConstraints(strip_whitespace=True, min_length=MIN_CONTENT_CHARS)]
     tags: list[str] = []
 
 
@@ -97,12 +107,17 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Extraction:
-    """What notes gave, and what was left out: by screen pattern, as known already, for its form, and over the cap."""
+    """What notes gave, and how many memories were left out and why.
+
+    `refused` by screen pattern; `known` as stored already; `malformed` for their form; `ungrounded` since the notes do
+    not say them; `over_cap`; `unread_chars` of notes that were too long. `served_by` holds (server, model) pairs.
+    """
 
     candidates: tuple[Candidate, ...]
     refused: Mapping[str, int] = field(default_factory=dict)
     known: int = 0
     malformed: int = 0
+    ungrounded: int = 0
     over_cap: int = 0
     unread_chars: int = 0
     served_by: tuple[tuple[str, str], ...] = ()
@@ -119,17 +134,22 @@ async def extract(router: Router, notes: str, known: Sequence[Known], screen: Sc
     """
     parts, unread = split_notes(notes)
     found: list[Candidate] = []
-    malformed = 0
+    malformed = ungrounded = 0
     served_by: dict[tuple[str, str], None] = {}
     for part in parts:
         served = await router.call(extraction_request(part), read_memories)
         memories, bad = served.value
         malformed += bad
         served_by[served.server, served.model] = None
-        found += [Candidate(m.type, m.title, m.content, m.tags, served.server, served.model) for m in memories]
-    kept = select(found, known, screen)
-    return Extraction(
-        kept.candidates, kept.refused, kept.known, malformed, kept.over_cap, unread, served_by=tuple(served_by)
+        grounded = [memory for memory in memories if is_grounded(memory, part)]
+        ungrounded += len(memories) - len(grounded)
+        found += [replace(memory, server=served.server, model=served.model) for memory in grounded]
+    return replace(
+        select(found, known, screen),
+        malformed=malformed,
+        ungrounded=ungrounded,
+        unread_chars=unread,
+        served_by=tuple(served_by),
     )
 
 
@@ -137,7 +157,8 @@ def extraction_request(notes: str) -> ChatRequest:
     """The request for one part of the notes."""
     fenced = fence([Block("session notes", notes)])
     system = f"{_INSTRUCTIONS}\n\n{fenced.notice}"
-    return ChatRequest(Kind.EXTRACT, system, fenced.data, STRUCTURED_TOKENS, ReplySchema("memories", _SCHEMA))
+    user = f"{fenced.data}\n\nNow write the JSON object with the memories of these session notes."
+    return ChatRequest(Kind.EXTRACT, system, user, STRUCTURED_TOKENS, ReplySchema("memories", _SCHEMA))
 
 
 def read_memories(reply: ChatReply) -> tuple[tuple[Candidate, ...], int]:
@@ -172,6 +193,14 @@ def select(found: Sequence[Candidate], known: Sequence[Known], screen: Screen) -
             kept.append(one)
             present.append(one)
     return Extraction(tuple(kept), dict(refused), known=repeated, over_cap=over)
+
+
+def is_grounded(memory: Candidate, notes: str) -> bool:
+    """Whether the notes hold enough of a memory's words, and every number in it past what a reader may have counted."""
+    text = f"{memory.title}\n{memory.content}"
+    invented = specifics_of(text).numbers - specifics_of(notes).numbers
+    small = {str(number) for number in range(COUNTED_BY_HAND + 1)}
+    return invented <= small and coverage(memory.content, notes) >= GROUNDED_COVERAGE
 
 
 def split_notes(notes: str) -> tuple[list[str], int]:

@@ -28,7 +28,8 @@ class OpenAIClient:
             "chat_template_kwargs": {"enable_thinking": False},
         }
         if request.schema is not None:
-            schema = {"name": request.schema.name, "strict": True, "schema": dict(request.schema.schema)}
+            # not `strict`: servers that know it refuse schemas with lengths, the rest hold to the schema anyway
+            schema = {"name": request.schema.name, "schema": dict(request.schema.schema)}
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
         answer = await exchange(self._http, "POST", "/chat/completions", body)
         choices = answer.get("choices")

@@ -11,6 +11,8 @@ _THINKING = re.compile(r"<(think|thinking|thought|reasoning)>.*?</\1>", re.DOTAL
 _THINKING_END = re.compile(r"\A.*</(?:think|thinking|thought|reasoning)>", re.DOTALL | re.IGNORECASE)
 _THINKING_START = re.compile(r"\A\s*<(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
 _FENCE_LINE = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})[^\n`]*$", re.MULTILINE)
+# a model that runs past the end of its turn writes the tokens that should have ended it; what follows is no answer
+_RUN_ON = re.compile(r"<\|[a-z_]{2,30}\|>|<(?:start|end)_of_turn>|</?s>|\[/?INST\]", re.IGNORECASE)
 _UNSTORABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]")
 
 
@@ -19,7 +21,7 @@ def read_text(reply: ChatReply) -> str:
 
     Raises: BadReply: nothing is left, or the thinking never ended.
     """
-    text = strip_thinking(reply.text)
+    text = _RUN_ON.split(strip_thinking(reply.text), maxsplit=1)[0]
     text = _UNSTORABLE.sub("\ufffd", text).strip()
     if not text:
         raise BadReply("it is empty")

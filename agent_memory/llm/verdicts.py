@@ -21,9 +21,9 @@ NEIGHBOUR_CHARS = 1_200  # shown of each neighbour; the guards read all of it
 _SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {
-        "reason": {"type": "string"},
+        "reason": {"type": "string", "maxLength": REASON_CHARS},
         "verdict": {"type": "string", "enum": [kind.value for kind in VerdictKind]},
-        "duplicate_of": {"type": "string"},
+        "duplicate_of": {"type": "string", "maxLength": 40},
     },
     "required": ["reason", "verdict", "duplicate_of"],
     "additionalProperties": False,
@@ -82,7 +82,8 @@ def verdict_request(candidate: Shown, shown: Sequence[Shown]) -> ChatRequest:
     ]
     fenced = fence(blocks)
     system = f"{_INSTRUCTIONS}\n\n{fenced.notice}"
-    return ChatRequest(Kind.REVIEW, system, fenced.data, PROSE_TOKENS, ReplySchema("verdict", _SCHEMA))
+    user = f"{fenced.data}\n\nNow write the JSON object with your verdict on the candidate."
+    return ChatRequest(Kind.REVIEW, system, user, PROSE_TOKENS, ReplySchema("verdict", _SCHEMA))
 
 
 def read_verdict(reply: ChatReply, labels: Mapping[str, str]) -> Verdict:
