@@ -8,8 +8,8 @@ from agent_memory.domain.questions import NO_ANSWER, SOURCES, Source, basis_of, 
 from agent_memory.domain.specifics import normalise
 from agent_memory.llm.chat import PROSE_TOKENS, ChatReply, ChatRequest, Kind
 from agent_memory.llm.errors import BadReply
-from agent_memory.llm.extraction import Screen
 from agent_memory.llm.fence import Block, fence
+from agent_memory.llm.memories import Screen
 from agent_memory.llm.replies import read_text, unfence
 from agent_memory.llm.router import Router
 
