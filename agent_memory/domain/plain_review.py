@@ -10,8 +10,10 @@ from agent_memory.domain.review import Shown, Verdict, VerdictKind, duplicate_re
 from agent_memory.domain.specifics import normalise, specifics_of
 from agent_memory.domain.wording import STOP_WORDS, content_words, coverage, stem
 
+BARE_COVERAGE = 0.9  # the same where the candidate has no specifics, so that the guards have nothing to compare
 NEAR_COVERAGE = 0.7  # share of the candidate's content words that a record must hold; chosen on tools/review-eval
-MIN_WORDS = 5  # content words; a shorter candidate is judged by exact wording only
+MIN_WORDS = 5  # content words of a near duplicate; less is too little to tell by
+MIN_EXACT_WORDS = 3  # content words of an exact one; "Done." stands in many records
 
 _NEGATION = re.compile(
     r"\b(?:not|no|never|none|neither|nor|without|cannot|forbidden|forbid|forbids|disallowed|refus\w+|kein\w*|nicht|nie|"
@@ -37,7 +39,7 @@ _PASSING = tuple(
         r"今天|现在|晚上|明天|\b(?:heute|morgen|gerade|momentan|stand heute)\b",
         # work that is under way
         r"\b(?:in progress|is running|still running|are running|half done|not done yet|not yet|pending|"
-        r"waiting|uncommitted|"
+        r"(?<!by )waiting|uncommitted|"
         r"work in progress|wip|is done|are done|went on|under way|underway|stopping here|rebased|stash\w*|typo|"
         r"\d+ of \d+|two of \w+)\b|进度|改完|\b(?:noch nicht|fertig|läuft)\b",
         # the sitting itself
@@ -64,17 +66,25 @@ def review_plainly(candidate: Shown, neighbours: Sequence[Shown]) -> Verdict:
       words (ties to the earlier neighbour), else session-state for a plain progress note, else keep.
     """
     allowed = [record for record in neighbours if not duplicate_refusal(candidate, record)]
-    for record in allowed:
+    exact = len(content_words(candidate.content)) >= MIN_EXACT_WORDS
+    for record in allowed if exact else ():
         if normalise(candidate.content) in normalise(record.content) and not _flipped(candidate.title, record.text):
             return Verdict(VerdictKind.DUPLICATE, record.id, "same wording")
     near = [(coverage(candidate.text, record.text), record) for record in allowed]
-    near = [pair for pair in near if pair[0] >= NEAR_COVERAGE and not _flipped(candidate.text, pair[1].text)]
+    needed = NEAR_COVERAGE if has_specifics(candidate.text) else BARE_COVERAGE
+    near = [pair for pair in near if pair[0] >= needed and not _flipped(candidate.text, pair[1].text)]
     if near and len(content_words(candidate.text)) >= MIN_WORDS:
         share, best = max(near, key=lambda pair: pair[0])
         return Verdict(VerdictKind.DUPLICATE, best.id, f"holds {share:.0%} of its words and every specific")
     if may_be_session_state(candidate) and is_progress_note(candidate.text):
         return Verdict(VerdictKind.SESSION_STATE, reason="progress of one session")
     return Verdict(VerdictKind.KEEP)
+
+
+def has_specifics(text: str) -> bool:
+    """Whether a text states a number, version, path, identifier or quoted phrase."""
+    specifics = specifics_of(text)
+    return bool(specifics.numbers or specifics.names or specifics.phrases)
 
 
 def is_progress_note(text: str) -> bool:

@@ -42,5 +42,5 @@ def next_daily(at: time, now: datetime, zone: tzinfo | None) -> datetime:
 
 
 def _moment(at: time, day: date, zone: tzinfo | None) -> datetime:
-    local = datetime.combine(day, at, tzinfo=zone)
+    local = datetime.combine(day, at.replace(fold=0), tzinfo=zone)
     return local.astimezone(UTC)

@@ -78,7 +78,8 @@ def _numbers(text: str) -> frozenset[str]:
     plain = _THOUSANDS.sub("", unicodedata.normalize("NFKC", text))
     plain = _DECIMAL_COMMA.sub(".", plain)
     found = {_trim_zeros(match.group()) for match in _NUMBER.finditer(plain)}
-    found |= set(re.findall(r"(?<=\D)\d+(?=-)|(?<=-)\d+(?=\D|$)", plain))  # the parts of a date or range
+    parts = re.findall(r"(?<=\D)\d+(?=-)|(?<=-)\d+(?=\D|$)", plain)  # of a date or a range
+    found |= {_trim_zeros(part) for part in parts}
     found |= {_SMALL_NUMBERS[word] for word in re.findall(r"[^\W\d_]+", plain.casefold()) if word in _SMALL_NUMBERS}
     return frozenset(found)
 

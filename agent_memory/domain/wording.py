@@ -32,8 +32,11 @@ def content_words(text: str) -> frozenset[str]:
 
 
 def stem(word: str) -> str:
-    """A word's first letters, by which inflected forms meet; CJK words stay whole."""
-    return word if _CJK.search(word) else word[:STEM_CHARS]
+    """A word's first letters without a plural s, by which inflected forms meet; CJK words stay whole."""
+    if _CJK.search(word):
+        return word
+    singular = word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
+    return singular[:STEM_CHARS]
 
 
 def coverage(part: str, whole: str) -> float:

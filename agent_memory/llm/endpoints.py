@@ -36,8 +36,14 @@ def read_endpoint(url: str, field: str, *, direct: bool = False) -> Endpoint:
         )  # the client's own rules (IDNA hosts, control characters) are checked here, not at the first call
     except (ValueError, httpx.InvalidURL):
         raise InvalidArgument(field, "found an address that is no URL; allowed: http://host[:port][/v1]") from None
-    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
-        raise InvalidArgument(field, "allowed: http:// or https:// with a host, without query or fragment")
+    if (
+        parts.scheme not in {"http", "https"}
+        or not parts.hostname
+        or parts.query
+        or parts.fragment
+        or len(text.split()) != 1
+    ):
+        raise InvalidArgument(field, "allowed: http:// or https:// with a host, without spaces, query or fragment")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     shown = f"{parts.scheme}://{host}{f':{port}' if port else ''}{parts.path}"
     return Endpoint(text, shown, parts.path.endswith("/v1"), direct)

@@ -7,9 +7,10 @@ from typing import Any
 from agent_memory.llm.chat import ChatReply
 from agent_memory.llm.errors import BadReply
 
-_THINKING = re.compile(r"<(think|thinking|thought|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
-_THINKING_END = re.compile(r"\A.*</(?:think|thinking|thought|reasoning)>", re.DOTALL | re.IGNORECASE)
-_THINKING_START = re.compile(r"\A\s*<(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
+_TAG = "(?:think|thinking|thought|reasoning)"
+_THINKING = re.compile(rf"\A\s*<{_TAG}>.*?</{_TAG}>", re.DOTALL | re.IGNORECASE)
+_THINKING_START = re.compile(rf"\A\s*<{_TAG}>", re.IGNORECASE)
+_THINKING_END = re.compile(rf"</{_TAG}>", re.IGNORECASE)
 _FENCE_LINE = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})[^\n`]*$", re.MULTILINE)
 # a model that runs past the end of its turn writes the tokens that should have ended it; what follows is no answer
 _RUN_ON = re.compile(r"<\|[a-z_]{2,30}\|>|<(?:start|end)_of_turn>|</?s>|\[/?INST\]", re.IGNORECASE)
@@ -21,7 +22,7 @@ def read_text(reply: ChatReply) -> str:
 
     Raises: BadReply: nothing is left, or the thinking never ended.
     """
-    text = _RUN_ON.split(strip_thinking(reply.text), maxsplit=1)[0]
+    text = _RUN_ON.split(after_unopened_thinking(strip_thinking(reply.text)), maxsplit=1)[0]
     text = _UNSTORABLE.sub("\ufffd", text).strip()
     if not text:
         raise BadReply("it is empty")
@@ -33,27 +34,30 @@ def read_object(reply: ChatReply) -> dict[str, Any]:
 
     Raises: BadReply: it is no JSON object; the text says so when the server cut it off at the output cap.
     """
-    text = unfence(strip_thinking(reply.text))
+    text = strip_thinking(reply.text)
     try:
-        value = json.loads(text, strict=False)  # models write line breaks inside strings
-    except (ValueError, RecursionError):
-        raise BadReply("it was cut off at the output cap" if reply.truncated else "it is not JSON") from None
+        value = _loads(unfence(text))
+    except ValueError:
+        value = _loads_after_thinking(text, reply.truncated)
     if not isinstance(value, dict):
         raise BadReply(f"it is a JSON {type(value).__name__}, not an object")
     return {str(_storable(key)): _storable(one) for key, one in value.items()}
 
 
 def strip_thinking(text: str) -> str:
-    """A reply after its thinking text; a template may have opened the thinking before the reply began.
+    """A reply after the thinking text it opens with, trimmed.
 
     Raises: BadReply: the reply is thinking to its end.
     """
-    if text.lstrip().startswith("{"):  # an answer that talks about thinking tags keeps them
-        return text.strip()
-    rest = _THINKING_END.sub("", _THINKING.sub("", text))
+    rest = _THINKING.sub("", text)
     if _THINKING_START.match(rest):
         raise BadReply("it is thinking text without an answer")
     return rest.strip()
+
+
+def after_unopened_thinking(text: str) -> str:
+    """What follows a closing tag that nothing opened; a template may open the thinking before the reply begins."""
+    return _THINKING_END.split(text, maxsplit=1)[-1].strip()
 
 
 def unfence(text: str) -> str:
@@ -66,6 +70,21 @@ def unfence(text: str) -> str:
     if len(marks) != 2:
         return text
     return text[marks[0].end() : marks[1].start()].strip()
+
+
+def _loads(text: str) -> Any:
+    try:
+        return json.loads(text, strict=False)  # models write line breaks inside strings
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def _loads_after_thinking(text: str, truncated: bool) -> Any:
+    # only now, since an answer may speak of thinking tags inside its strings
+    try:
+        return _loads(unfence(after_unopened_thinking(text)))
+    except ValueError:
+        raise BadReply("it was cut off at the output cap" if truncated else "it is not JSON") from None
 
 
 def _storable(value: Any) -> Any:

@@ -44,11 +44,16 @@ async def exchange(http: httpx.AsyncClient, method: str, path: str, body: object
 
 
 async def _read_bounded(response: httpx.Response) -> bytes:
+    # Past the bound the rest is read and dropped: leaving the loop early would strand httpx's nested generators, which
+    # trio warns about, and the caller's deadline bounds a body without end.
     data = bytearray()
+    size = 0
     async for chunk in response.aiter_bytes():
-        data += chunk
-        if len(data) > MAX_REPLY_BYTES:
-            raise BadReply(f"the body is over {MAX_REPLY_BYTES} bytes")
+        size += len(chunk)
+        if size <= MAX_REPLY_BYTES:
+            data += chunk
+    if size > MAX_REPLY_BYTES:
+        raise BadReply(f"the body is over {MAX_REPLY_BYTES} bytes")
     return bytes(data)
 
 
