@@ -7,7 +7,7 @@ from typing import Final
 
 from apsw import Connection
 
-from agent_memory.domain.evidence import Evidence, evidence_factor, why
+from agent_memory.domain.evidence import evidence_factor, why
 from agent_memory.domain.namespaces import Scopes
 from agent_memory.domain.records import Record
 from agent_memory.domain.screen import screen_text
@@ -136,12 +136,12 @@ def _candidate(
         bm25=matched.get(facts.id),
         translated=translated.get(facts.id),
         cosine=cosines.get(facts.id),
-        evidence=evidence_factor(facts.confidence, Evidence(facts.proof_count, facts.refutation_count)),
+        evidence=evidence_factor(facts.confidence, facts.effective_confidence),
     )
 
 
 def _why(record: Record, reasons: Sequence[str]) -> str:
-    return "; ".join((*reasons, why(Evidence(record.proof_count, record.refutation_count))))
+    return "; ".join((*reasons, why(record.proof_count, record.refutation_count)))
 
 
 def _coverage(matched: dict[str, float], plan: QueryPlan) -> float:

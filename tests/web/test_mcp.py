@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 import trio
-
-from agent_memory.web.mcp import INSTRUCTIONS
 from support.http import Reply
 from support.world import ERAS, HERE, MODERN, World, tool_answer
+
+from agent_memory.web.mcp import INSTRUCTIONS
 
 TOOLS_LIST_BYTES = 12_000  # DESIGN.md section 3, for all eighteen tools
 
@@ -69,9 +69,7 @@ async def test_an_unknown_or_old_session_id_is_ignored(world: World, era: str, s
     assert (await world.post("/mcp", body, mcp_protocol_version=era, mcp_session_id=session)).status == 202
     listing = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
     if era != MODERN:
-        reply = await world.post(
-            "/mcp", json.dumps(listing).encode(), mcp_protocol_version=era, mcp_session_id=session
-        )
+        reply = await world.post("/mcp", json.dumps(listing).encode(), mcp_protocol_version=era, mcp_session_id=session)
         assert reply.json["result"]["tools"]
         assert "mcp-session-id" not in reply.headers
 
