@@ -34,23 +34,22 @@ class Evidence:
         return self.proof_count > 0 or self.refutation_count > 0
 
 
-def weigh(observations: Iterable[Observation], author: str, missing_anchors: int = 0) -> Evidence:
+def weigh(observations: Iterable[Observation], missing_anchors: int = 0) -> Evidence:
     """Count the evidence on a record; the order of the observations does not matter.
 
     Rules (issue 3, Evidence and Anchors):
     - A witness counts once per stance, however often it speaks; one that took both stances counts on both sides.
-    - The author's own corroboration stays in the trail and counts nothing: its belief is already in the asserted
-      confidence, so it cannot talk its own record up, not even once. Its contradiction counts, as a retraction.
+    - The author is a witness like any other: a client is a program, and its next session may well see for itself what
+      an earlier one only asserted. Counting once, it lifts its own record by one step and never into certainty.
     - An anchor that is missing now counts as one contradiction; resolved, it counts nothing. Observations filed when
       an anchor changed state are not witnesses: leave them out.
 
     Args:
-      author: the record's writer, in the same naming as witnesses.
       missing_anchors: anchors of the record whose state is `missing` now, 0 or more.
     """
     heard = {(observation.witness, observation.stance) for observation in observations}
-    proofs = sum(1 for witness, stance in heard if stance == "corroborates" and witness != author)
-    refutations = sum(1 for _, stance in heard if stance == "contradicts")
+    proofs = sum(stance == "corroborates" for _, stance in heard)
+    refutations = len(heard) - proofs
     return Evidence(proofs, refutations + missing_anchors)
 
 

@@ -4,6 +4,7 @@ One thread changes it; searches may run in worker threads beside that, and see t
 It stores nothing: at start it is filled from the table, and after each commit by the embedding worker.
 """
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
@@ -27,6 +28,7 @@ class _Rows:
     signs: npt.NDArray[np.uint64]  # (words, capacity): one bit a dimension, so that each word is one straight pass
     scopes: npt.NDArray[np.int32]
     ids: list[str] = field(default_factory=list)
+    row_of: dict[str, int] = field(default_factory=dict)
     used: int = 0
 
 
@@ -41,15 +43,15 @@ class VectorIndex:
         self.width = width
         self._exact_rows = exact_rows
         self._rows = self._room(1024)
-        self._row_of: dict[str, int] = {}
         self._scope_codes: dict[str, int] = {}
         self._awaited: dict[str, str] = {}
+        self._awaited_in: Counter[str] = Counter()
 
     def __len__(self) -> int:
-        return len(self._row_of)
+        return len(self._rows.row_of)
 
     def __contains__(self, record_id: str) -> bool:
-        return record_id in self._row_of
+        return record_id in self._rows.row_of
 
     def put(self, record_id: str, scope: str, vector: Vector) -> None:
         """Add a record's vector, or put it in the place of the one it has.
@@ -69,22 +71,24 @@ class VectorIndex:
         rows.scopes[row] = self._scope_codes.setdefault(scope, len(self._scope_codes))
         rows.ids.append(record_id)
         rows.used = row + 1
-        self._row_of[record_id] = row
-        self._awaited.pop(record_id, None)
+        rows.row_of[record_id] = row
+        self._arrived(record_id)
 
     def remove(self, record_id: str) -> None:
         """Forget a record, awaited or not; unknown ids are ignored. Its numbers are overwritten."""
-        self._awaited.pop(record_id, None)
+        self._arrived(record_id)
         self._kill(record_id)
 
     def expect(self, record_id: str, scope: str) -> None:
         """A live record in this scope has no current vector yet; an older one of it no longer counts."""
         self._kill(record_id)
+        self._arrived(record_id)
         self._awaited[record_id] = scope
+        self._awaited_in[scope] += 1
 
     def is_complete(self, scopes: Collection[str]) -> bool:
         """Whether every live record of these scopes that the index was told of has its current vector."""
-        return not self._awaited or not any(scope in scopes for scope in self._awaited.values())
+        return not any(self._awaited_in[scope] for scope in scopes)
 
     def awaited(self) -> list[str]:
         """Ids of records without a current vector, in the order they were announced."""
@@ -111,7 +115,7 @@ class VectorIndex:
         mask = self._mask(rows, used, scopes)
         if within is not None:
             chosen = np.zeros(used, dtype=bool)
-            chosen[[row for row in map(self._row_of.get, within) if row is not None and row < used]] = True
+            chosen[[row for row in map(rows.row_of.get, within) if row is not None and row < used]] = True
             mask &= chosen
         wanted = np.flatnonzero(mask)
         if len(wanted) > self._exact_rows:
@@ -122,18 +126,21 @@ class VectorIndex:
 
     def cosines(self, query: Vector, record_ids: Sequence[str]) -> dict[str, float]:
         """Cosine of each of these records to a query; records without a vector are left out."""
-        known = [record_id for record_id in record_ids if record_id in self._row_of]
+        rows = self._rows
+        known = {record_id: row for record_id in record_ids if (row := rows.row_of.get(record_id)) is not None}
         if not known:
             return {}
-        found = self._rows.vectors[[self._row_of[record_id] for record_id in known]] @ unit_vector(query, self.width)
+        found = rows.vectors[list(known.values())] @ unit_vector(query, self.width)
         return dict(zip(known, np.clip(found, -1.0, 1.0).tolist(), strict=True))
 
     def similarity(self, record_ids: Sequence[str]) -> Matrix:
         """Cosines between records: float32, shape (n, n); 0 in the row and column of one without a vector."""
         vectors = np.zeros((len(record_ids), self.width), dtype=np.float32)
+        rows = self._rows
         for place, record_id in enumerate(record_ids):
-            if record_id in self._row_of:
-                vectors[place] = self._rows.vectors[self._row_of[record_id]]
+            row = rows.row_of.get(record_id)
+            if row is not None:
+                vectors[place] = rows.vectors[row]
         return vectors @ vectors.T
 
     def _mask(self, rows: _Rows, used: int, scopes: Collection[str]) -> npt.NDArray[np.bool_]:
@@ -144,15 +151,20 @@ class VectorIndex:
         return allowed[rows.scopes[:used]]
 
     def _kill(self, record_id: str) -> None:
-        row = self._row_of.pop(record_id, None)
+        row = self._rows.row_of.pop(record_id, None)
         if row is None:
             return
         self._rows.scopes[row] = _DEAD
         self._rows.vectors[row] = 0.0
         self._rows.signs[:, row] = 0
-        dead = self._rows.used - len(self._row_of)
+        dead = self._rows.used - len(self._rows.row_of)
         if dead > 1024 and dead * 4 > self._rows.used:
             self._rows = self._copied(len(self._rows.scopes))
+
+    def _arrived(self, record_id: str) -> None:
+        scope = self._awaited.pop(record_id, None)
+        if scope is not None:
+            self._awaited_in[scope] -= 1
 
     def _copied(self, capacity: int) -> _Rows:
         """The live rows, in order, in new arrays."""
@@ -163,7 +175,7 @@ class VectorIndex:
         new.signs[:, : new.used] = old.signs[:, live]
         new.scopes[: new.used] = old.scopes[live]
         new.ids = [old.ids[row] for row in live]
-        self._row_of = {record_id: row for row, record_id in enumerate(new.ids)}
+        new.row_of = {record_id: row for row, record_id in enumerate(new.ids)}
         return new
 
     def _room(self, capacity: int) -> _Rows:

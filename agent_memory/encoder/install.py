@@ -26,7 +26,7 @@ Progress = Callable[[str, int, int], None]
 """Called with a file's name, the bytes there are, and its full size."""
 
 
-class InstallFailed(Exception):  # noqa: N818  # named like the other errors: what happened
+class InstallFailed(Exception):  # named like the other errors: what happened
     """A model was not installed; the text says which file and why. What was complete stays and is used next time."""
 
 

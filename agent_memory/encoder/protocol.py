@@ -11,7 +11,7 @@ Matrix = npt.NDArray[np.float32]
 Vector = npt.NDArray[np.float32]
 
 
-class EncoderUnavailable(Exception):  # noqa: N818  # named like the other errors: what happened
+class EncoderUnavailable(Exception):  # named like the other errors: what happened
     """The encoder gives no vectors now; search by full text and ask again after the next probe.
 
     Never told to a caller of the service: retrieval answers without the encoder.

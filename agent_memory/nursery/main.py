@@ -2,7 +2,8 @@
 
 import secrets
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -19,10 +20,19 @@ from agent_memory.config import Settings
 from agent_memory.domain import namespaces
 from agent_memory.domain.clients import new_token
 from agent_memory.domain.records import stamp
+from agent_memory.encoder.cache import QueryCache
+from agent_memory.encoder.protocol import Encoder
+from agent_memory.encoder.queries import QueryVectors
+from agent_memory.encoder.textmodel import shipped_vocabulary
+from agent_memory.nursery.embedding import Embedder
+from agent_memory.nursery.encoders import open_encoders
 from agent_memory.nursery.readings import run_read_log
 from agent_memory.nursery.retention import run_retention
+from agent_memory.retrieval.concepts import shipped_concepts
+from agent_memory.retrieval.live import LiveIndexes
 from agent_memory.store import audit, records, token_file, usage
 from agent_memory.store.read_log import ReadLog
+from agent_memory.store.stems import Stemmer
 from agent_memory.store.worker import Store
 from agent_memory.tools import build_registry
 from agent_memory.tools.services import Policy, Services
@@ -67,12 +77,14 @@ async def serve(
     """
     started = trio.current_time()
     stop = stop or trio.Event()
-    async with trio.open_nursery() as outer:
-        with Store(settings.data_dir, now=_now) as store:
+    async with trio.open_nursery() as outer, AsyncExitStack() as stack:
+        indexes = build_indexes()
+        with Store(settings.data_dir, now=_now, follower=indexes) as store:
             await outer.start(store.run)
             await prepare(store, settings)
             doorkeeper = _doorkeeper(settings, announce)
-            services = build_services(settings, store)
+            encoder, older = await stack.enter_async_context(open_encoders(settings, store))
+            services = build_services(settings, store, indexes, [each for each in (encoder, older) if each])
             registry = build_registry()
             front = McpFront(registry, services, doorkeeper)
             health = Health(store, settings.data_dir, started_at=_now())
@@ -86,6 +98,10 @@ async def serve(
             async with front.run(), trio.open_nursery() as nursery:
                 await nursery.start(watch_signals, stop)
                 await nursery.start(run_read_log, services.read_log, store)
+                if encoder is not None:
+                    embedder = Embedder(store, indexes, encoder, older)
+                    await nursery.start(embedder.run)
+                    await nursery.start(embedder.run_probe)
                 await nursery.start(partial(run_retention, store, days=settings.retention_deleted_days, now=_now))
                 await hypercorn_serve(
                     gate,  # type: ignore[arg-type]
@@ -121,7 +137,14 @@ async def prepare(store: Store, settings: Settings) -> None:
         log.info("renamed", namespaces=renamed)
 
 
-def build_services(settings: Settings, store: Store) -> Services:
+def build_indexes() -> LiveIndexes:
+    """The words and vectors kept in memory; empty until their tasks load them."""
+    stemmer = Stemmer()
+    known = frozenset(word for word in shipped_vocabulary() if word.isalpha())
+    return LiveIndexes(shipped_concepts(stemmer.stems), stemmer, known)
+
+
+def build_services(settings: Settings, store: Store, indexes: LiveIndexes, encoders: Sequence[Encoder]) -> Services:
     """What the tools work with, from the settings."""
     policy = Policy(
         forges=settings.forge_rules,
@@ -129,10 +152,19 @@ def build_services(settings: Settings, store: Store) -> Services:
         hubs=frozenset(settings.hubs),
         context_budget_tokens=settings.context_budget_tokens,
         hard_context_limit_tokens=settings.hard_context_limit_tokens,
+        fusion="rrf" if settings.fusion == "rrf" else "score",
         summary_candidates=settings.summary_candidates,
         enrichment=settings.ollama_url is not None,
     )
-    return Services(store=store, read_log=ReadLog(), policy=policy, now=_now, entropy=secrets.token_bytes)
+    return Services(
+        store=store,
+        read_log=ReadLog(),
+        indexes=indexes,
+        query_vectors=QueryVectors(encoders, QueryCache()),
+        policy=policy,
+        now=_now,
+        entropy=secrets.token_bytes,
+    )
 
 
 async def watch_signals(stop: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:

@@ -1,7 +1,8 @@
 """What retrieval keeps in memory of the live records: the words of the index and the vectors, in step with commits."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from agent_memory.encoder.generations import Generations
@@ -36,10 +37,22 @@ class LiveIndexes:
         self._vocabulary = Vocabulary()
         self._planner = Planner(stemmer, self._vocabulary, concepts=concepts, known_words=known_words)
         self._commit_stemmer = Stemmer()
+        self._listeners: list[dict[str, ChangedRecord]] = []
 
-    def load_words(self, rows: Iterable[tuple[str, int]]) -> None:
-        """Take counts of the index as they are in the database."""
+    def load_words(self, rows: Iterable[tuple[str, int]], records: int) -> None:
+        """Take the counts as they are in the database: of each word, and of all live records."""
         self._vocabulary.update(rows)
+        self.records = records
+
+    @contextmanager
+    def changes_meanwhile(self) -> Iterator[dict[str, ChangedRecord]]:
+        """The records that commits change while the block runs, by id: what was read before may be older than them."""
+        changed: dict[str, ChangedRecord] = {}
+        self._listeners.append(changed)
+        try:
+            yield changed
+        finally:
+            self._listeners.remove(changed)
 
     def plan(self, query: str) -> QueryPlan:
         """How to carry a query out, by the words of the index."""
@@ -69,6 +82,8 @@ class LiveIndexes:
         for stem, change in digested.words.items():
             self._vocabulary.add((stem,), change)
         for record in digested.records:
+            for changed in self._listeners:
+                changed[record.id] = record
             self.records += int(record.live) - int(record.was_live)
             if record.live:
                 self.vectors.expect(record.id, record.namespace)

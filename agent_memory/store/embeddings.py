@@ -31,6 +31,18 @@ class Embeddable:
     vector: bytes | None
 
 
+def scopes(conn: Connection) -> list[tuple[str, str]]:
+    """(id, namespace) of every live record."""
+    rows = conn.execute("SELECT id, namespace FROM records WHERE status IN ('active', 'candidate')")
+    return [(str(record_id), str(namespace)) for record_id, namespace in rows]
+
+
+def width(conn: Connection, model: str) -> int | None:
+    """Dimensions of this model's newest stored vector; None when it has none."""
+    size = conn.execute("SELECT length(vector) FROM embeddings WHERE model = ? LIMIT 1", (model,)).get
+    return None if size is None else int(str(size)) // 4
+
+
 def page(conn: Connection, model: str, *, after: int, limit: int) -> list[Embeddable]:
     """Live records with their vectors of a model, in order of `seq`, from behind `after` on."""
     rows = conn.execute(

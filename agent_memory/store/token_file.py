@@ -20,7 +20,7 @@ class TokenFileError(Exception):
 
 @dataclass(frozen=True)
 class Issued:
-    """Clients with the digests they are known by, and the tokens made just now by name, for the caller to log once."""
+    """Clients with the digests they are known by, and the tokens made just now: name → token, shown once."""
 
     clients: tuple[Client, ...]
     new_tokens: dict[str, str] = field(repr=False)
@@ -61,6 +61,11 @@ def renew(folder: Path, name: str, make_token: Callable[[], str]) -> str:
     token = make_token()
     _write(path, {**_read(path), name: token_digest(token)})
     return token
+
+
+def known(folder: Path) -> frozenset[str]:
+    """The names that have a generated token. Raises: TokenFileError: the file is damaged."""
+    return frozenset(_read(folder / FILE_NAME))
 
 
 class Watcher:
@@ -112,8 +117,8 @@ def _read(path: Path) -> dict[str, str]:
         found = None
     if not isinstance(found, dict) or found.get("version") != VERSION or not _are_digests(found.get("tokens")):
         raise TokenFileError(
-            f"{path} is damaged or of another version; "
-            "restore it from a backup, or delete it to give every client a new token"
+            f"{path} is damaged or of another version; restore it from a backup, "
+            "or delete it to give every client a new token"
         )
     return dict(found["tokens"])
 

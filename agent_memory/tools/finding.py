@@ -1,13 +1,13 @@
-"""Finding records for a query, for search and for packets: plan, vectors, full text, ranking, the records themselves."""
+"""Finding records for a query, for search and for packets: plan, vectors, full text, ranking, records."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
 from apsw import Connection
 
-from agent_memory.domain.evidence import evidence_factor, why
+from agent_memory.domain.evidence import Evidence, evidence_factor, why
 from agent_memory.domain.namespaces import Scopes
 from agent_memory.domain.records import Record
 from agent_memory.domain.screen import screen_text
@@ -31,7 +31,7 @@ class Wanted:
     query: str
     scopes: Scopes
     limit: int
-    filters: Filters = Filters()
+    filters: Filters = field(default_factory=Filters)
     exclude: Sequence[str] = ()
     min_cosine: float | None = None
 
@@ -70,7 +70,9 @@ async def find(services: Services, wanted: Wanted) -> Found:
     key = services.indexes.vectors.key
     # A query that carries a secret goes to no encoder: the external one is another machine.
     vector = await services.query_vectors.get(key, plan.text) if key and screen_text(wanted.query) is None else None
-    return await services.store.read(partial(_find, services=services, wanted=wanted, plan=plan, key=key, vector=vector))
+    return await services.store.read(
+        partial(_find, services=services, wanted=wanted, plan=plan, key=key, vector=vector)
+    )
 
 
 def _find(
@@ -85,9 +87,7 @@ def _find(
     if index is not None and vector is not None:
         cosines = _cosines(conn, index, vector, reach, wanted, [*matched, *translated])
     ids = list(dict.fromkeys((*matched, *translated, *cosines)))
-    candidates = [
-        _candidate(facts, matched, translated, cosines) for facts in search.facts(conn, ids, wanted.scopes)
-    ]
+    candidates = [_candidate(facts, matched, translated, cosines) for facts in search.facts(conn, ids, wanted.scopes)]
     kept = [
         candidate
         for candidate in candidates
@@ -107,9 +107,7 @@ def _find(
 
 
 def _matches(conn: Connection, match: str, wanted: Wanted) -> dict[str, float]:
-    found = search.full_text(
-        conn, match, wanted.scopes, wanted.filters, weights=BM25_WEIGHTS, limit=WEIGHTS.pool
-    )
+    found = search.full_text(conn, match, wanted.scopes, wanted.filters, weights=BM25_WEIGHTS, limit=WEIGHTS.pool)
     return dict(found)
 
 
@@ -138,12 +136,12 @@ def _candidate(
         bm25=matched.get(facts.id),
         translated=translated.get(facts.id),
         cosine=cosines.get(facts.id),
-        evidence=evidence_factor(facts.confidence, facts.effective_confidence),
+        evidence=evidence_factor(facts.confidence, Evidence(facts.proof_count, facts.refutation_count)),
     )
 
 
 def _why(record: Record, reasons: Sequence[str]) -> str:
-    return "; ".join((*reasons, why(record.proof_count, record.refutation_count)))
+    return "; ".join((*reasons, why(Evidence(record.proof_count, record.refutation_count))))
 
 
 def _coverage(matched: dict[str, float], plan: QueryPlan) -> float:
