@@ -12,9 +12,14 @@ import apsw
 
 from agent_memory.domain.clients import Client, Identity, parse_network, token_digest
 from agent_memory.domain.namespaces import ForgeRules
+from agent_memory.encoder.cache import QueryCache
+from agent_memory.encoder.queries import QueryVectors
+from agent_memory.retrieval.concepts import shipped_concepts
+from agent_memory.retrieval.live import LiveIndexes
 from agent_memory.store import audit
 from agent_memory.store.audit import AuditRow
 from agent_memory.store.read_log import ReadLog
+from agent_memory.store.stems import Stemmer
 from agent_memory.store.worker import Store
 from agent_memory.tools import build_registry
 from agent_memory.tools.registry import Registry, Wire
@@ -163,10 +168,22 @@ def build_services(store: Store, clock: Ticking) -> Services:
         hubs=frozenset({HUB}),
         context_budget_tokens=4000,
         hard_context_limit_tokens=8000,
+        fusion="rrf",
         summary_candidates=False,
         enrichment=False,
     )
-    return Services(store=store, read_log=ReadLog(), policy=policy, now=clock, entropy=random.Random(0).randbytes)
+    stemmer = Stemmer()
+    indexes = LiveIndexes(shipped_concepts(stemmer.stems), stemmer)
+    store.follower = indexes
+    return Services(
+        store=store,
+        read_log=ReadLog(),
+        indexes=indexes,
+        query_vectors=QueryVectors((), QueryCache()),
+        policy=policy,
+        now=clock,
+        entropy=random.Random(0).randbytes,
+    )
 
 
 @asynccontextmanager
