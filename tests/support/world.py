@@ -180,6 +180,7 @@ def build_services(store: Store, clock: Ticking) -> Services:
         read_log=ReadLog(),
         indexes=indexes,
         query_vectors=QueryVectors((), QueryCache()),
+        entity_states=None,
         policy=policy,
         now=clock,
         entropy=random.Random(0).randbytes,
