@@ -17,11 +17,12 @@ FLOORS: dict[str, set[str]] = {
     "options": {"domain", "options"},
     "config": {"domain", "options", "config"},
     "store": {"domain", "store"},
-    "retrieval": {"domain", "store", "retrieval"},
     "llm": {"domain", "store", "llm"},
     "encoder": {"domain", "store", "encoder"},
-    "tools": {"domain", "store", "retrieval", "llm", "encoder", "tools"},
-    "web": {"domain", "store", "retrieval", "llm", "encoder", "tools", "web"},
+    "retrieval": {"domain", "store", "encoder", "retrieval"},
+    "homeassistant": {"domain", "homeassistant"},
+    "tools": {"domain", "store", "retrieval", "llm", "encoder", "homeassistant", "tools"},
+    "web": {"domain", "store", "retrieval", "llm", "encoder", "homeassistant", "tools", "web"},
 }
 FREE = {"nursery", "cli", "__main__"}  # the entry points see every floor
 OPEN_TO_ALL = {"__init__", "logs"}

@@ -54,9 +54,10 @@ def derive(conn: Connection, record_id: str) -> None:
         "SELECT witness, stance FROM observations WHERE record_id = ? AND source = 'witness'", (record_id,)
     )
     weighed = rules.weigh((rules.Observation(*witness) for witness in witnesses), missing)
+    counts = (weighed.proofs, weighed.refutations)
     conn.execute(
         "UPDATE records SET proof_count = ?, refutation_count = ?, effective_confidence = ? WHERE id = ?",
-        (weighed.proof_count, weighed.refutation_count, rules.effective_confidence(asserted, weighed), record_id),
+        (*counts, rules.effective_confidence(asserted, *counts), record_id),
     )
 
 

@@ -37,8 +37,7 @@ class Facts:
     session_place: int | None
     created_at: str
     confidence: float
-    proof_count: int
-    refutation_count: int
+    effective_confidence: float
 
 
 def full_text(
@@ -84,7 +83,7 @@ def facts(conn: Connection, ids: Sequence[str], scopes: Scopes) -> list[Facts]:
     condition, bindings = _conditions(scopes, Filters())
     rows = conn.execute(
         "SELECT id, namespace, type, title, CASE WHEN session IS NULL THEN '' ELSE content END, session,"
-        " session_place, created_at, confidence, proof_count, refutation_count FROM records"
+        " session_place, created_at, confidence, effective_confidence FROM records"
         f" WHERE id IN (SELECT value FROM json_each(?)) AND {condition} ORDER BY id",
         (json.dumps(list(ids)), *bindings),
     )

@@ -10,6 +10,7 @@ from agent_memory.domain.namespaces import ForgeRules, Scopes
 from agent_memory.domain.records import new_id, stamp
 from agent_memory.domain.screen import screen
 from agent_memory.encoder.queries import QueryVectors
+from agent_memory.homeassistant.states import EntityStates
 from agent_memory.retrieval.fusion import Ranking
 from agent_memory.retrieval.live import LiveIndexes
 from agent_memory.store.read_log import ReadLog
@@ -38,6 +39,7 @@ class Services:
     read_log: ReadLog
     indexes: LiveIndexes
     query_vectors: QueryVectors
+    entity_states: EntityStates | None
     policy: Policy
     now: Callable[[], datetime]
     entropy: Callable[[int], bytes]

@@ -12,7 +12,7 @@ import pytest
 from agent_memory.domain.clients import Client, identify, new_token, parse_network, token_digest
 from agent_memory.domain.errors import InvalidArgument
 from agent_memory.store import token_file
-from agent_memory.store.token_file import FILE_NAME, TokenFileError, renew, settle
+from agent_memory.store.token_file import FILE_NAME, TokenFileError, Watcher, renew, settle
 
 READ = frozenset({"read"})
 CLAUDE, CODEX = Client("claude-code", READ), Client("codex", READ)
@@ -161,3 +161,22 @@ def test_content_and_folder_are_synced_around_the_replacement(
     monkeypatch.setattr(token_file.os, "fsync", record)
     settle(tmp_path, [CLAUDE], make_token)
     assert synced == ([False, True] if os.name == "posix" else [False])
+
+
+def test_a_running_server_notices_a_renewed_token_once(tmp_path: Path, make_token: partial[str]) -> None:
+    first = settle(tmp_path, [CLAUDE, CODEX], make_token)
+    watcher = Watcher(tmp_path, [CLAUDE, CODEX])
+    assert watcher.changed() is None
+    token = renew(tmp_path, "codex", make_token)
+    clients = watcher.changed()
+    assert clients is not None
+    assert identify(clients, f"Bearer {token}", None).name == "codex"
+    assert clients[0] == first.clients[0]
+    assert watcher.changed() is None
+
+
+def test_a_file_damaged_while_the_server_runs_changes_no_client(tmp_path: Path, make_token: partial[str]) -> None:
+    settle(tmp_path, [CLAUDE], make_token)
+    watcher = Watcher(tmp_path, [CLAUDE])
+    (tmp_path / FILE_NAME).write_text("{")
+    assert watcher.changed() is None
