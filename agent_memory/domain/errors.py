@@ -33,6 +33,13 @@ class Forbidden(ServiceError):
     """The client is known and may not do this."""
 
 
+class UnknownTool(ServiceError, LookupError):
+    """No tool has this name; list the tools to find it."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"no tool {name[:60]!r}")
+
+
 class RecordNotFound(ServiceError, LookupError):
     """No live record has this id; search or list records to find current ids."""
 

@@ -1,7 +1,7 @@
 """Standing answers end to end over the in-memory server."""
 
 import pytest
-from standins import MemoryServer, recording, router_of
+from support.model_servers import MemoryServer, recording, router_of
 
 from agent_memory.domain.questions import ANSWER_CHARS, NO_ANSWER, SOURCES, Source, basis_of
 from agent_memory.llm.answers import Answered, answer_question, answer_request

@@ -5,7 +5,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from standins import MEMORY, MemoryServer, recording, router_of
+from support.model_servers import MEMORY, MemoryServer, recording, router_of
 
 from agent_memory.llm.chat import ChatReply
 from agent_memory.llm.errors import BadReply, EveryModelFailed

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import trio
-from standins import FAULTS, GOOD_JSON, MEMORY, HttpStandIn, MemoryServer, OllamaStandIn, OpenAIStandIn
+from support.model_servers import FAULTS, GOOD_JSON, MEMORY, HttpStandIn, MemoryServer, OllamaStandIn, OpenAIStandIn
 
 from agent_memory.llm.chains import read_chains
 from agent_memory.llm.chat import ChatReply, ChatRequest, Kind, ModelClient, ReplySchema

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 import trio
-from standins import MemoryServer, router_of
+from support.model_servers import MemoryServer, router_of
 from trio.testing import MockClock
 
 from agent_memory.llm.probes import PROBE_INTERVAL_S, PROBE_TIMEOUT_S, run_probe

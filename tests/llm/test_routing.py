@@ -2,7 +2,7 @@
 
 import pytest
 import trio
-from standins import GOOD_JSON, MemoryServer, router_of
+from support.model_servers import GOOD_JSON, MemoryServer, router_of
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from agent_memory.llm.chains import read_chains

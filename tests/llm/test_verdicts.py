@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from standins import MemoryServer, router_of
+from support.model_servers import MemoryServer, router_of
 
 from agent_memory.domain.review import Origin, Shown, VerdictKind
 from agent_memory.llm.chat import ChatReply

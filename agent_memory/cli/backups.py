@@ -1,0 +1,54 @@
+"""`backup` and `restore`: one file out, one file back in."""
+
+from pathlib import Path
+
+import click
+
+from agent_memory import __version__
+from agent_memory.cli.frame import data_option, fail, load_folder, refusals, say
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@data_option
+@click.option("--force", is_flag=True, help="Replace FILE if it exists.")
+def backup(file: Path, data: str | None, force: bool) -> None:
+    """Write the memory to FILE (a tar), beside a running server or without one.
+
+    It holds the database and the digests of generated tokens, so that agents keep their tokens after a restore.
+    Options are not in it.
+    """
+    from datetime import UTC, datetime
+
+    from agent_memory.store import backup as backups
+
+    folder = load_folder(data)
+    with refusals():
+        try:
+            manifest = backups.make(folder, file, version=__version__, now=datetime.now(UTC), replace=force)
+        except backups.BackupError as error:
+            fail(error)
+        say(f"{file}: {', '.join(manifest.files)}, {file.stat().st_size} bytes, schema {manifest.schema}")
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False, exists=True))
+@data_option
+def restore(file: Path, data: str | None) -> None:
+    """Replace the memory by the one in FILE, after verifying it. The server must be stopped.
+
+    What was there is kept in the data folder under safety/.
+    """
+    from datetime import UTC, datetime
+
+    from agent_memory.store import backup as backups
+
+    folder = load_folder(data)
+    with refusals():
+        try:
+            manifest, aside = backups.restore(folder, file, now=datetime.now(UTC))
+        except backups.BackupError as error:
+            fail(error)
+    say(f"{folder}: restored the backup of {manifest.made_at} (version {manifest.version})")
+    if aside is not None:
+        say(f"what was there before is in {aside}; delete it once you are sure")

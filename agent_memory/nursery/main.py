@@ -1,0 +1,127 @@
+"""Opens the one nursery. The nesting is the order of stopping: requests drain, tasks stop, the store finishes, the
+file closes.
+"""
+
+import signal
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+import structlog
+import trio
+from hypercorn.config import Config as HypercornConfig
+from hypercorn.trio import serve as hypercorn_serve
+
+from agent_memory import __version__
+from agent_memory.config import Settings
+from agent_memory.nursery.build import Parts, build, build_indexes, now
+from agent_memory.nursery.readings import run_read_log
+from agent_memory.nursery.retention import run_retention
+from agent_memory.nursery.sweep import run_anchor_sweep
+from agent_memory.store.worker import Store
+
+log = structlog.get_logger("server")
+
+GRACE_S: Final = 10.0  # for running requests after a stop signal; the container's own limit is 10 s and more
+BACKLOG: Final = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Bind:
+    """Where the server listens; port 0 lets the system choose."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+async def serve(
+    settings: Settings,
+    *,
+    bind: Bind,
+    announce: Callable[[str, str], None],
+    stop: trio.Event | None = None,
+    task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED,
+) -> None:
+    """Run the server until a stop signal.
+
+    Args:
+      announce: called with client and token for every token made at this start; the only time it can be shown.
+      stop: set from outside to stop without a signal (tests).
+    Reports the addresses it listens on once it is ready.
+    Raises: DataFolderError, TokenFileError: the data folder, the database or the token file cannot be used.
+    """
+    started = trio.current_time()
+    stop = stop or trio.Event()
+
+    def ready(addresses: list[str]) -> None:
+        took_ms = round((trio.current_time() - started) * 1000)
+        log.info("ready", version=__version__, listens=",".join(addresses), took_ms=took_ms)
+        task_status.started(addresses)
+
+    async with trio.open_nursery() as outer, AsyncExitStack() as resources:
+        indexes = build_indexes()
+        with Store(settings.data_dir, now=now, follower=indexes) as store:
+            await outer.start(store.run)
+            parts = await build(settings, store, indexes, resources, announce)
+            async with parts.front.run(), trio.open_nursery() as nursery:
+                await nursery.start(watch_signals, stop)
+                for task in tasks(settings, parts):
+                    await nursery.start(task)
+                await hypercorn_serve(
+                    parts.gate,  # type: ignore[arg-type]
+                    http_config(bind),
+                    shutdown_trigger=stop.wait,
+                    mode="asgi",
+                    task_status=_Ready(ready),
+                )
+                nursery.cancel_scope.cancel()  # after the last answer; the store still works
+    log.info("stopped")
+
+
+def tasks(settings: Settings, parts: Parts) -> list[Callable[..., Awaitable[Any]]]:
+    """The tasks that run beside the HTTP server, in the order they start."""
+    services = parts.services
+    found: list[Callable[..., Awaitable[Any]]] = [partial(run_read_log, services.read_log, services.store)]
+    if parts.embedder is not None:
+        found += [parts.embedder.run, parts.embedder.run_probe]
+    if services.entity_states is not None:
+        found.append(partial(run_anchor_sweep, services, every_hours=settings.anchor_sweep_hours))
+    found.append(partial(run_retention, services.store, days=settings.retention_deleted_days, now=now))
+    return found
+
+
+async def watch_signals(stop: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+    """Set `stop` on SIGTERM or SIGINT; a second signal finds the default action and ends the process at once."""
+    with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        task_status.started()
+        async for number in signals:
+            log.info("signal", name=signal.Signals(number).name)
+            stop.set()
+            return
+
+
+def http_config(bind: Bind) -> HypercornConfig:
+    """Hypercorn's settings, by name: its own reader of mappings takes misspelt keys silently."""
+    config = HypercornConfig()
+    config.bind = [str(bind)]
+    config.backlog = BACKLOG
+    config.graceful_timeout = GRACE_S
+    config.include_server_header = False
+    config.errorlog = None
+    config.accesslog = None
+    return config
+
+
+class _Ready(trio.TaskStatus[list[str]]):
+    """Passes the addresses that hypercorn reports to a function."""
+
+    def __init__(self, then: Callable[[list[str]], None]) -> None:
+        self._then = then
+
+    def started(self, value: list[str] | None = None) -> None:
+        self._then(value or [])

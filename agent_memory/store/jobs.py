@@ -1,0 +1,101 @@
+"""The durable job queue: queued in the transaction that causes it, leased, finished or parked."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from apsw import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A leased job. `attempts` counts this lease too; `payload` is what it works on."""
+
+    id: str
+    kind: str
+    client: str
+    namespace: str
+    attempts: int
+    payload: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ParkedJob:
+    """A job that failed for good; `error` names the last failure, without content."""
+
+    id: str
+    kind: str
+    namespace: str
+    attempts: int
+    error: str | None
+    updated_at: str
+
+
+def queue(
+    conn: Connection, *, job_id: str, kind: str, client: str, namespace: str, payload: Mapping[str, Any], now: str
+) -> str | None:
+    """Add a job. Returns: its id, or None when the same standing question already waits for its answer."""
+    conn.execute(
+        "INSERT OR IGNORE INTO jobs (id, kind, client, namespace, state, due_at, created_at, updated_at, payload)"
+        " VALUES (?, ?, ?, ?, 'queued', ?, ?, ?, ?)",
+        (job_id, kind, client, namespace, now, now, now, json.dumps(payload, ensure_ascii=False, sort_keys=True)),
+    )
+    return job_id if conn.changes() else None
+
+
+def claim(conn: Connection, *, now: str, leased_until: str) -> Job | None:
+    """Lease the job that is due longest, or whose lease ran out because its worker died. None when nothing is due."""
+    row = conn.execute(
+        "UPDATE jobs SET state = 'leased', attempts = attempts + 1, leased_until = ?, updated_at = ? WHERE seq = ("
+        " SELECT seq FROM jobs WHERE (state = 'queued' AND due_at <= ?) OR (state = 'leased' AND leased_until <= ?)"
+        " ORDER BY due_at, seq LIMIT 1"
+        ") RETURNING id, kind, client, namespace, attempts, payload",
+        (leased_until, now, now, now),
+    ).fetchone()
+    if row is None:
+        return None
+    job_id, kind, client, namespace, attempts, payload = row
+    return Job(str(job_id), str(kind), str(client), str(namespace), int(str(attempts)), json.loads(str(payload)))
+
+
+def finish(conn: Connection, job_id: str, *, attempts: int, now: str) -> bool:
+    """Mark a leased job done and drop its payload, in the transaction that keeps its results.
+
+    Returns: whether the lease still held; if not, another worker has the job, and the results must not be kept.
+    """
+    conn.execute(
+        "UPDATE jobs SET state = 'done', payload = NULL, error = NULL, leased_until = NULL, updated_at = ?"
+        " WHERE id = ? AND state = 'leased' AND attempts = ?",
+        (now, job_id, attempts),
+    )
+    return bool(conn.changes())
+
+
+def put_back(conn: Connection, job_id: str, *, attempts: int, due_at: str | None, error: str, now: str) -> None:
+    """Give a failed job back for another attempt at `due_at`, or park it when that is None. `error` has no content."""
+    conn.execute(
+        "UPDATE jobs SET state = ?, due_at = coalesce(?, due_at), error = ?, leased_until = NULL, updated_at = ?"
+        " WHERE id = ? AND state = 'leased' AND attempts = ?",
+        ("parked" if due_at is None else "queued", due_at, error, now, job_id, attempts),
+    )
+
+
+def depth(conn: Connection) -> dict[str, int]:
+    """How many jobs are in each state."""
+    rows = conn.execute("SELECT state, count(*) FROM jobs GROUP BY state")
+    return {str(state): int(str(count)) for state, count in rows}
+
+
+def parked(conn: Connection, *, limit: int) -> list[ParkedJob]:
+    """The jobs that failed for good, newest first."""
+    rows = conn.execute(
+        "SELECT id, kind, namespace, attempts, error, updated_at FROM jobs WHERE state = 'parked'"
+        " ORDER BY seq DESC LIMIT ?",
+        (limit,),
+    )
+    return [_parked(row) for row in rows]
+
+
+def _parked(row: tuple[Any, ...]) -> ParkedJob:
+    return ParkedJob(*row)

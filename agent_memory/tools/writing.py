@@ -1,0 +1,256 @@
+"""Writing tools: store, update and forget. Each is one transaction with the reads it depends on and its audit row."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from apsw import Connection
+from pydantic import ConfigDict, Field
+
+from agent_memory.domain import anchors as anchor_rules
+from agent_memory.domain import namespaces
+from agent_memory.domain.errors import InvalidArgument, RevisionConflict
+from agent_memory.domain.records import (
+    CONTENT_MAX_BYTES,
+    ID_CHARS,
+    REASON_MAX_CHARS,
+    TITLE_MAX_CHARS,
+    Draft,
+    Record,
+    change_status,
+    check_confidence,
+    check_id,
+    check_line,
+    check_tags,
+    check_text,
+    check_type,
+    draft,
+)
+from agent_memory.domain.screen import screen_text
+from agent_memory.store import anchors, audit, evidence, records, retention
+from agent_memory.store.records import Changes
+from agent_memory.tools.registry import Arguments, Call, Result, tool
+from agent_memory.tools.services import refuse_secrets
+from agent_memory.tools.views import RecordView, views
+
+
+class StoreArguments(Arguments):
+    namespace: str
+    type: str
+    title: str
+    content: str
+    tags: list[str] | None = None
+    confidence: Annotated[float, Field(ge=0, le=1)] = 0.7
+    anchors: list[str] | None = None
+    supersedes: Annotated[str | None, Field(description="Full id of the record this one replaces.")] = None
+    session: Annotated[str | None, Field(description="Id of the conversation this belongs to.")] = None
+    agent: str | None = None
+
+
+class StoreResult(Result):
+    id: str
+    revision: int
+    status: str
+    superseded: str | None = None
+
+
+@tool("write")
+async def memory_store(call: Call, args: StoreArguments) -> StoreResult:
+    """Keep one durable thing a later session should know: a decision and its reason, a constraint, a failure and its
+    cause, a procedure, a preference, a fact, open work. One subject a record; no secrets, no session chatter.
+
+    The writer is the client's own name, whatever `agent` says. Answered after the commit.
+    """
+    services = call.services
+    checked = draft(
+        namespace=namespaces.validate(args.namespace),
+        record_type=args.type,
+        title=args.title,
+        content=args.content,
+        tags=args.tags or (),
+        confidence=args.confidence,
+        session=args.session,
+    )
+    ties = check_anchors(args.anchors or ())
+    replaced = None if args.supersedes is None else full_id("supersedes", args.supersedes)
+    refuse_secrets([*_texts(checked), *(("anchors", anchor) for _, anchor in ties), ("agent", args.agent or "")])
+    record_id, now, writer = services.new_id(), services.stamp(), call.identity.name
+
+    def work(conn: Connection) -> Record:
+        record = records.insert(
+            conn, checked, record_id=record_id, status="active", writer=writer, origin="agent", now=now
+        )
+        anchors.replace(conn, record_id, ties)
+        if replaced is not None:
+            records.supersede(conn, replaced, record, now=now)
+            _note(conn, now, writer, "supersede", replaced, checked.namespace, {"by": record_id})
+        _note(conn, now, writer, "store", record_id, checked.namespace, {"type": checked.type})
+        return record
+
+    record = await services.store.write(work)
+    return StoreResult(id=record.id, revision=record.revision, status=record.status, superseded=replaced)
+
+
+class ChangeArguments(Arguments):
+    """What an update may change; absent fields stay."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    title: str | None = None
+    content: str | None = None
+    type: str | None = None
+    tags: list[str] | None = None
+    confidence: float | None = None
+    anchors: list[str] | None = None
+    status: Annotated[str | None, Field(description="active promotes a candidate, candidate demotes.")] = None
+
+
+class UpdateArguments(Arguments):
+    id: str
+    revision: int
+    changes: ChangeArguments
+
+
+class UpdateResult(Result):
+    record: RecordView
+
+
+@tool("write")
+async def memory_update(call: Call, args: UpdateArguments) -> UpdateResult:
+    """Change a record you have read, at the revision you read. A conflict returns the current record: merge and retry.
+    changes {"status": "active"} promotes a candidate.
+    """
+    record_id = full_id("id", args.id)
+    changes, ties = _check_changes(args.changes)
+    if args.revision < 1:
+        raise InvalidArgument("revision", "must be 1 or more, as a reading tool returned it")
+    refuse_secrets([*_change_texts(changes), *(("anchors", anchor) for _, anchor in ties or ())])
+    now, writer = call.services.stamp(), call.identity.name
+
+    def work(conn: Connection) -> RecordView:
+        record = records.live(conn, record_id)
+        if record.revision != args.revision:
+            raise RevisionConflict(record_id, record.revision, _shown(conn, record).model_dump(exclude_none=True))
+        if changes.status is not None:
+            change_status(record.status, changes.status)
+        if ties is not None:
+            anchors.replace(conn, record_id, ties)
+        records.update(conn, record, changes, now=now)
+        evidence.derive(conn, record_id)
+        fields = [name for name, value in args.changes.model_dump().items() if value is not None]
+        _note(conn, now, writer, "update", record_id, record.namespace, {"fields": ",".join(fields)})
+        return _shown(conn, records.live(conn, record_id))
+
+    return UpdateResult(record=await call.services.store.write(work))
+
+
+class ForgetArguments(Arguments):
+    id: str
+    reason: str | None = None
+    hard: Annotated[bool, Field(description="Erase at once, beyond recovery.")] = False
+
+
+class ForgetResult(Result):
+    id: str
+    status: str
+    revision: int
+
+
+@tool("write", destructive=True, scope_of=lambda args: "delete" if args.hard else "write")
+async def memory_forget(call: Call, args: ForgetArguments) -> ForgetResult:
+    """Drop a record that is wrong or not worth keeping. For outdated knowledge store the new record with supersedes.
+
+    A forgotten record is out of every reading at once and its text is purged after the retention time; `hard` erases
+    the row, its index and its usage in the same transaction, forgotten and superseded records included.
+    """
+    record_id = full_id("id", args.id)
+    reason = None if args.reason is None else check_line("reason", args.reason, REASON_MAX_CHARS)
+    refuse_secrets([("reason", reason or "")])
+    now, writer = call.services.stamp(), call.identity.name
+
+    def work(conn: Connection) -> tuple[str, int]:
+        record = records.stored(conn, record_id) if args.hard else records.readable(conn, record_id)
+        if args.hard:
+            records.erase(conn, [record_id])
+            record_status, revision = "erased", record.revision + 1
+        else:
+            forgotten = records.forget(conn, record, now=now)
+            record_status, revision = forgotten.status, forgotten.revision
+        action = "forget-hard" if args.hard else "forget"
+        _note(conn, now, writer, action, record_id, record.namespace, {"reason": reason} if reason else {})
+        return record_status, revision
+
+    status, revision = await call.services.store.write(work)
+    if args.hard:
+        await retention.scrub(call.services.store)
+    return ForgetResult(id=record_id, status=status, revision=revision)
+
+
+def full_id(field: str, text: str) -> str:
+    """A full id: what writes names one record and no prefix. Raises: InvalidArgument."""
+    plain = check_id(field, text)
+    if len(plain) != ID_CHARS:
+        raise InvalidArgument(field, f"must be the full id of {ID_CHARS} hex digits; memory_get resolves a prefix")
+    return plain
+
+
+def check_anchors(given: Sequence[str]) -> list[tuple[str, str]]:
+    """(kind, anchor) pairs, each once, in the order given. Raises: InvalidArgument, SecretRefused."""
+    return [(anchor.kind, str(anchor)) for anchor in anchor_rules.parse_all(given, _names_a_credential)]
+
+
+def read_anchor(text: str) -> tuple[str, str]:
+    """One anchor as (kind, anchor) in its canonical spelling. Raises: InvalidArgument, SecretRefused."""
+    anchor = anchor_rules.parse(text, _names_a_credential)
+    return anchor.kind, str(anchor)
+
+
+def _names_a_credential(name: str) -> bool:
+    """Whether a URL parameter of this name is refused, by the screen's own judgement of such a URL."""
+    return screen_text(f"https://host/?{name}=Zk4rTq8wLm2xVb7n") is not None
+
+
+def _check_changes(given: ChangeArguments) -> tuple[Changes, list[tuple[str, str]] | None]:
+    if all(value is None for value in given.model_dump().values()):
+        raise InvalidArgument("changes", f"is empty; it may hold {', '.join(ChangeArguments.model_fields)}")
+    changes = Changes(
+        title=None if given.title is None else check_line("changes.title", given.title, TITLE_MAX_CHARS),
+        content=None
+        if given.content is None
+        else check_text("changes.content", given.content, max_bytes=CONTENT_MAX_BYTES),
+        type=None if given.type is None else check_type(given.type),
+        tags=None if given.tags is None else check_tags(given.tags),
+        confidence=None if given.confidence is None else check_confidence(given.confidence),
+        status=given.status,
+    )
+    return changes, None if given.anchors is None else check_anchors(given.anchors)
+
+
+def _texts(checked: Draft) -> list[tuple[str, str]]:
+    return [
+        ("namespace", checked.namespace),
+        ("title", checked.title),
+        ("content", checked.content),
+        ("session", checked.session or ""),
+        *(("tags", tag) for tag in checked.tags),
+    ]
+
+
+def _change_texts(changes: Changes) -> list[tuple[str, str]]:
+    return [
+        ("title", changes.title or ""),
+        ("content", changes.content or ""),
+        *(("tags", tag) for tag in changes.tags or ()),
+    ]
+
+
+def _shown(conn: Connection, record: Record) -> RecordView:
+    return views(conn, [record])[record.id]
+
+
+def _note(
+    conn: Connection, now: str, client: str, action: str, record_id: str, namespace: str, context: dict[str, Any]
+) -> None:
+    audit.note(conn, at=now, client=client, action=action, record_id=record_id, namespace=namespace, context=context)
+
+
+TOOLS: tuple[Any, ...] = (memory_store, memory_update, memory_forget)

@@ -1,0 +1,103 @@
+"""The ASGI gate in front of everything: request rules, the Server header, and the way to MCP or to the Quart app."""
+
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from typing import Any
+
+from agent_memory import __version__
+from agent_memory.domain.errors import ServiceError
+from agent_memory.web import requests
+from agent_memory.web.errors import answer_to, bug
+from agent_memory.web.requests import RequestRefused
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+SERVER = f"agent-memory/{__version__}"
+
+
+App = Callable[[Any, Any, Any], Awaitable[None]]  # ASGI; hypercorn, Quart and the SDK each type it their own way
+
+
+class Gate:
+    """Applies the rules to every path, reads the body once, and passes the request on.
+
+    A service error or a bug below it becomes a JSON answer.
+    """
+
+    def __init__(self, *, mcp: App, app: App, allowed_hosts: Sequence[str]) -> None:
+        self._mcp = mcp
+        self._app = app
+        self._allowed_hosts = tuple(host.lower() for host in allowed_hosts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        answer = _Answer(send)
+        try:
+            requests.check(scope["method"], scope["headers"], self._allowed_hosts)
+            body = await _read_body(receive)
+            target = self._mcp if scope["path"] == "/mcp" else self._app
+            await target(scope, _replay(body, receive), answer.send)
+        except ServiceError as error:
+            await answer.refuse(error)
+        except Exception as error:  # noqa: BLE001 - logged by `bug`, answered as internal
+            await answer.refuse(bug(scope["path"], error))
+
+
+class _Answer:
+    """The sending side: adds the Server header, and knows whether an error can still be answered."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._started = False
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self._started = True
+            kept = [(name, value) for name, value in message.get("headers", []) if name.lower() != b"server"]
+            message = {**message, "headers": [*kept, (b"server", SERVER.encode())]}
+        await self._send(message)
+
+    async def refuse(self, error: ServiceError) -> None:
+        if self._started:
+            return
+        status, body, named = answer_to(error)
+        headers = [(name.lower().encode(), value.encode()) for name, value in named.items()]
+        await self.send({"type": "http.response.start", "status": status, "headers": headers})
+        await self.send({"type": "http.response.body", "body": body})
+
+
+async def _read_body(receive: Receive) -> bytes:
+    """The whole body. Its length was checked; a transport that exceeds it is refused all the same."""
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise RequestRefused(400, "disconnected", "the client went away before the body was read")
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        if size > requests.BODY_MAX_BYTES:
+            raise RequestRefused(413, "too_large", f"the body may have at most {requests.BODY_MAX_BYTES} bytes")
+        if not message.get("more_body", False):
+            return b"".join(parts)
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """The body once more for the app, then whatever the transport says (a disconnect)."""
+    given = False
+
+    async def again() -> Message:
+        nonlocal given
+        if not given:
+            given = True
+            return {"type": "http.request", "body": body, "more_body": False}
+        return await receive()
+
+    return again

@@ -1,0 +1,100 @@
+"""The Quart app: the registry's tools under /api/, the OpenAPI document, health. Everything answers JSON."""
+
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any, cast
+
+from quart import Response, request
+from quart_trio import QuartTrio
+from werkzeug.exceptions import HTTPException
+
+from agent_memory.domain.clients import Identity
+from agent_memory.domain.errors import Forbidden, InvalidArgument, ServiceError, UnknownTool
+from agent_memory.tools.registry import Registry, Wire
+from agent_memory.tools.services import Services
+from agent_memory.web.auth import Doorkeeper
+from agent_memory.web.errors import answer_to, bug
+from agent_memory.web.openapi import document
+from agent_memory.web.requests import RequestRefused, parse_json
+
+WIRE = Wire(envelope_bytes=0, escaped=False)
+
+Health = Callable[[], Awaitable[dict[str, Any]]]
+
+
+def build_app(registry: Registry, services: Services, doorkeeper: Doorkeeper, health: Health) -> QuartTrio:
+    """The app behind the gate.
+
+    Args:
+      health: gives the body of GET /health.
+    """
+    app = QuartTrio(__name__, static_folder=None)
+    routes = {tool.route: tool.name for tool in registry}
+    openapi = json.dumps(document(registry), ensure_ascii=False)
+
+    def caller() -> Identity:
+        return doorkeeper.identify(dict(request.scope))
+
+    @app.post("/api/<route>")
+    async def call_tool(route: str) -> Response:
+        identity = caller()
+        if route not in routes:
+            raise UnknownTool(route)
+        body = cast(bytes, await request.get_data(as_text=False))
+        arguments = parse_json(body or b"{}")
+        if not isinstance(arguments, dict):
+            raise InvalidArgument("body", "must be a JSON object with the tool's arguments")
+        return _json(await registry.invoke(services, identity, WIRE, routes[route], arguments))
+
+    @app.get("/api/openapi.json")
+    async def describe() -> Response:
+        _readable(caller())
+        return _json(openapi)
+
+    @app.get("/health")
+    async def show_health() -> Response:
+        _readable(caller())
+        return _json(json.dumps(await health(), ensure_ascii=False))
+
+    @app.get("/healthz")
+    async def show_liveness() -> Response:
+        return _json('{"ok": true}')
+
+    # Answered here and not in the gate: quart-trio runs a request in a nursery, and what leaves it comes out grouped.
+    @app.errorhandler(HTTPException)
+    async def refuse_path(error: HTTPException) -> Response:
+        return _answer(_as_refusal(error))
+
+    @app.errorhandler(ServiceError)
+    async def refuse(error: ServiceError) -> Response:
+        return _answer(error)
+
+    @app.errorhandler(Exception)
+    async def fail(error: Exception) -> Response:
+        return _answer(bug(request.path, error))
+
+    return app
+
+
+def _readable(identity: Identity) -> None:
+    if "read" not in identity.scopes:
+        raise Forbidden(f"this needs the scope read; {identity.name} has {', '.join(sorted(identity.scopes))}")
+
+
+def _as_refusal(error: HTTPException) -> RequestRefused:
+    status = error.code or 500
+    if status == 405:
+        allowed = ", ".join(sorted(getattr(error, "valid_methods", None) or ()))
+        return RequestRefused(405, "method_not_allowed", f"this path answers {allowed}", {"Allow": allowed})
+    if status == 404:
+        return RequestRefused(404, "not_found", "no such path; tools are POST /api/<name>, see /api/openapi.json")
+    return RequestRefused(status, "refused", error.name)
+
+
+def _answer(error: ServiceError) -> Response:
+    status, body, headers = answer_to(error)
+    return Response(body, status=status, headers=headers)
+
+
+def _json(text: str) -> Response:
+    return Response(text, content_type="application/json")

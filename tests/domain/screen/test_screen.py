@@ -1,0 +1,32 @@
+from agent_memory.domain.screen import Finding, explain, marked_do_not_store, screen, screen_text, screened
+
+PASSWORD_URL = "postgres://memo:" + "Lantern4147" + "@db/memo"
+
+
+def test_a_password_in_a_url_is_refused_and_a_user_alone_is_kept() -> None:
+    assert screen_text(PASSWORD_URL) == "url-password"
+    assert screen_text("postgres://memo@db/memo") is None
+
+
+def test_url_parameters_are_judged_by_the_words_of_their_name() -> None:
+    for name in ("access_token", "apiKey", "session_id", "sig"):
+        assert screen_text(f"https://a.example/x?{name}=" + "A8fk2" * 5) is not None, name
+    for name in ("author", "session_count", "token_type"):
+        assert screen_text(f"https://a.example/x?{name}=" + "A8fk2" * 5) is None, name
+
+
+def test_a_finding_names_field_and_pattern_only() -> None:
+    assert screen([("title", "fine"), ("content", PASSWORD_URL)]) == Finding("content", "url-password")
+    assert screen([("title", "fine")]) is None
+
+
+def test_the_marker_is_seen_and_audit_context_is_masked() -> None:
+    assert marked_do_not_store("x [do-not-store] y")
+    assert not marked_do_not_store("Please do not store build artefacts in git.")
+    assert screened(PASSWORD_URL) == "[screened:url-password]"
+    assert screened("fine \ud800") == "fine \ud800"
+
+
+def test_an_explanation_gives_lines_and_columns() -> None:
+    (found,) = explain("first\n see " + PASSWORD_URL)
+    assert (found.line, found.column, found.end_line) == (2, 6, 2)
