@@ -24,7 +24,7 @@ import pytest
 from agent_memory.domain.questions import ANSWER_CHARS, Source
 from agent_memory.domain.review import Origin, Shown, VerdictKind
 from agent_memory.llm.answers import answer_question
-from agent_memory.llm.chains import read_chains
+from agent_memory.llm.chains import chains_of
 from agent_memory.llm.endpoints import read_endpoints
 from agent_memory.llm.errors import EveryModelFailed
 from agent_memory.llm.extraction import extract
@@ -84,7 +84,7 @@ def wait_until_loaded(root: str, process: subprocess.Popen[bytes]) -> None:
 @asynccontextmanager
 async def router_to(url: str, fallback: str = "") -> AsyncIterator[Router]:
     # llama-server serves its one model under any name, so a chain of names is a chain of tries
-    chains = read_chains("gemma", ["extract:gemma-1", "extract:gemma-2", "review:gemma-1", "answer:gemma-1"])
+    chains = chains_of("gemma", {"extract": ["gemma-1", "gemma-2"], "review": ["gemma-1"], "answer": ["gemma-1"]})
     async with open_router(read_endpoints(url, fallback, []), chains, CALL_S) as router:
         yield router
 
@@ -151,6 +151,5 @@ async def test_an_answer_is_short_prose_or_a_clear_failure(server_url: str) -> N
 
 
 def shown(record: dict[str, str]) -> Shown:
-    return Shown(
-        record["id"], record["type"], record["title"], record["content"], Origin(record.get("source", "agent"))
-    )
+    origin = Origin.EXTRACTED if record.get("source") == "extracted" else Origin.AGENT
+    return Shown(record["id"], record["type"], record["title"], record["content"], origin)

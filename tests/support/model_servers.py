@@ -12,7 +12,7 @@ from typing import Any
 import h11
 import trio
 
-from agent_memory.llm.chains import Chains, read_chains
+from agent_memory.llm.chains import Chains, chains_of
 from agent_memory.llm.chat import ChatReply, ChatRequest
 from agent_memory.llm.errors import BadReply, ServerRefused, ServerSilent
 from agent_memory.llm.router import Router
@@ -80,7 +80,7 @@ def router_of(
     servers = [
         Server(f"http://s{at}", client, direct=at > len(clients)) for at, client in enumerate((*clients, *direct), 1)
     ]
-    return Router(servers, chains or read_chains("m", []), timeout_s)
+    return Router(servers, chains or chains_of("m", {}), timeout_s)
 
 
 @dataclass
