@@ -172,6 +172,38 @@ async def test_a_call_survives_a_server_that_is_killed_under_it(http_api: str) -
     assert served == [one] * 3 + [two] * 9
 
 
+async def test_two_hundred_calls_are_served_though_one_server_is_slow_and_the_other_is_killed(http_api: str) -> None:
+    """The killed one comes back after a probe; each call is answered once, by whichever server is there."""
+    killed, slow = APIS[http_api](delay_s=0.002), APIS[http_api](delay_s=0.02)
+    served: list[str] = []
+    limit = trio.CapacityLimiter(8)
+    reached = {60: trio.Event(), 120: trio.Event()}
+
+    async def call() -> None:
+        async with limit:
+            served.append((await router.call(REQUEST, read_memories)).server)
+            if len(served) in reached:
+                reached[len(served)].set()
+
+    async with (
+        serving(killed) as one,
+        serving(slow) as two,
+        open_router(read_endpoints(one, two, []), chains_of("m", {}), 5) as router,
+    ):
+        async with trio.open_nursery() as nursery:
+            for _ in range(200):
+                nursery.start_soon(call)
+            await reached[60].wait()
+            killed.up = False
+            await reached[120].wait()
+            assert not router.servers[0].live
+            killed.up = True
+            await router.servers[0].probe(5)
+        assert len(served) == 200
+        assert set(served) == {one, two}
+        assert [server.in_flight for server in router.status()] == [0, 0]
+
+
 @pytest.mark.parametrize("fault", FAULTS)
 async def test_extraction_moves_on_from_every_fault_of_the_first_server(http_api: str, fault: str) -> None:
     bad, good = APIS[http_api]({"m": fault}), APIS[http_api]({"m": GOOD_JSON})
