@@ -5,161 +5,19 @@ from bisect import bisect
 from dataclasses import dataclass
 from itertools import accumulate
 
-FUNCTION_WORDS = [
-    "the",
-    "a",
-    "of",
-    "to",
-    "in",
-    "and",
-    "is",
-    "for",
-    "on",
-    "with",
-    "that",
-    "this",
-    "it",
-    "as",
-    "by",
-    "from",
-    "when",
-    "not",
-    "are",
-    "be",
-    "at",
-    "so",
-    "if",
-    "an",
-    "or",
-    "must",
-    "only",
-    "which",
-    "after",
-    "before",
-    "than",
-    "into",
-    "because",
-    "its",
-    "has",
-    "was",
-    "we",
-    "no",
-    "all",
-    "can",
-    "does",
-    "one",
-    "each",
-]
-TECHNICAL_WORDS = [
-    "test",
-    "build",
-    "server",
-    "cache",
-    "token",
-    "error",
-    "file",
-    "branch",
-    "deploy",
-    "config",
-    "query",
-    "index",
-    "migration",
-    "release",
-    "schema",
-    "user",
-    "request",
-    "timeout",
-    "retry",
-    "worker",
-    "thread",
-    "lock",
-    "commit",
-    "rollback",
-    "docker",
-    "image",
-    "port",
-    "database",
-    "record",
-    "client",
-    "session",
-    "header",
-    "socket",
-    "parser",
-    "lint",
-    "type",
-    "module",
-    "package",
-    "version",
-    "upgrade",
-    "backup",
-    "restore",
-    "log",
-    "metric",
-    "alert",
-    "queue",
-    "job",
-    "schedule",
-    "webhook",
-    "proxy",
-    "certificate",
-    "endpoint",
-    "route",
-    "template",
-    "form",
-    "page",
-    "style",
-    "script",
-    "bundle",
-    "worktree",
-    "rebase",
-    "merge",
-    "review",
-    "pipeline",
-    "runner",
-    "secret",
-    "role",
-    "permission",
-    "tenant",
-    "invoice",
-    "payment",
-    "order",
-    "cart",
-    "search",
-    "ranking",
-    "vector",
-    "embedding",
-    "model",
-    "prompt",
-    "agent",
-    "tool",
-]
-SYLLABLES = [
-    "ka",
-    "ro",
-    "ti",
-    "mel",
-    "sun",
-    "dor",
-    "vi",
-    "pra",
-    "lo",
-    "ne",
-    "gan",
-    "tu",
-    "fe",
-    "bri",
-    "co",
-    "ma",
-    "xi",
-    "del",
-    "ur",
-    "san",
-    "po",
-    "qui",
-    "ze",
-    "hal",
-    "mor",
-]
+FUNCTION_WORDS = tuple(
+    """the a of to in and is for on with that this it as by from when not are be at so if an or must only which after
+    before than into because its has was we no all can does one each""".split()  # noqa: SIM905 - a list of 50 strings reads worse
+)
+TECHNICAL_WORDS = tuple(
+    """test build server cache token error file branch deploy config query index migration release schema user request
+    timeout retry worker thread lock commit rollback docker image port database record client session header socket
+    parser lint type module package version upgrade backup restore log metric alert queue job schedule webhook proxy
+    certificate endpoint route template form page style script bundle worktree rebase merge review pipeline runner
+    secret role permission tenant invoice payment order cart search ranking vector embedding model prompt agent tool
+    """.split()  # noqa: SIM905
+)
+SYLLABLES = tuple("ka ro ti mel sun dor vi pra lo ne gan tu fe bri co ma xi del ur san po qui ze hal mor".split())  # noqa: SIM905
 CONTENT_WORDS = 30_000  # distinct; a team's wiki of a few thousand pages has about as many
 FUNCTION_SHARE = 0.35
 TYPES = ("fact", "decision", "procedure", "failure", "constraint", "preference", "requirement", "open-work")
@@ -181,12 +39,8 @@ class Writer:
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
-        made = (
-            f"{a}{b}{c}"
-            for a in SYLLABLES
-            for b in SYLLABLES
-            for c in ["", *SYLLABLES, *(x + y for x in SYLLABLES for y in SYLLABLES)]
-        )
+        tails = ["", *SYLLABLES, *(x + y for x in SYLLABLES for y in SYLLABLES)]
+        made = (f"{a}{b}{c}" for a in SYLLABLES for b in SYLLABLES for c in tails)
         rare = sorted(set(made))
         random.Random(7).shuffle(rare)  # the same vocabulary for every seed
         self._words = [*TECHNICAL_WORDS, *rare[: CONTENT_WORDS - len(TECHNICAL_WORDS)]]
