@@ -4,26 +4,21 @@ import json
 import random
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import apsw
 
+from agent_memory import config
 from agent_memory.domain.clients import Client, Identity, parse_network, token_digest
-from agent_memory.domain.namespaces import ForgeRules
-from agent_memory.encoder.cache import QueryCache
-from agent_memory.encoder.queries import QueryVectors
-from agent_memory.retrieval.concepts import shipped_concepts
-from agent_memory.retrieval.live import LiveIndexes
+from agent_memory.nursery import main
 from agent_memory.store import audit
 from agent_memory.store.audit import AuditRow
-from agent_memory.store.read_log import ReadLog
-from agent_memory.store.stems import Stemmer
 from agent_memory.store.worker import Store
 from agent_memory.tools import build_registry
 from agent_memory.tools.registry import Registry, Wire
-from agent_memory.tools.services import Policy, Services
+from agent_memory.tools.services import Services
 from agent_memory.web.auth import Doorkeeper
 from agent_memory.web.gate import Gate
 from agent_memory.web.mcp import McpFront
@@ -82,7 +77,6 @@ class World:
     doorkeeper: Doorkeeper
     gate: Gate
     request_id: Any = 1
-    _ids: int = field(default=0)
 
     async def call(self, tool: str, client: str = "owner", /, **arguments: Any) -> dict[str, Any]:
         """A tool's result. Raises what the tool raises."""
@@ -161,36 +155,29 @@ def tool_answer(reply: Reply) -> tuple[bool, Any]:
     return bool(result.get("isError")), json.loads(block["text"])
 
 
-def build_services(store: Store, clock: Ticking) -> Services:
-    policy = Policy(
-        forges=ForgeRules(forge_hosts=("git.example.org",)),
-        project_links={LINKED: (HERE, ELSEWHERE)},
-        hubs=frozenset({HUB}),
-        context_budget_tokens=4000,
-        hard_context_limit_tokens=8000,
-        fusion="rrf",
-        summary_candidates=False,
-        enrichment=False,
-    )
-    stemmer = Stemmer()
-    indexes = LiveIndexes(shipped_concepts(stemmer.stems), stemmer)
-    store.follower = indexes
-    return Services(
-        store=store,
-        read_log=ReadLog(),
-        indexes=indexes,
-        query_vectors=QueryVectors((), QueryCache()),
-        entity_states=None,
-        policy=policy,
-        now=clock,
-        entropy=random.Random(0).randbytes,
-    )
+OPTIONS = {
+    "forge_hosts": ["git.example.org"],
+    "project_links": [{"project": LINKED, "namespaces": [HERE, ELSEWHERE]}],
+    "hubs": [HUB],
+    "embed_url": "off",
+}
+
+
+def build_services(store: Store, clock: Ticking, options: Mapping[str, Any]) -> Services:
+    """The services as the server builds them, on a clock and a dice of the test's."""
+    folder = store.path.parent
+    file = folder / "options.json"
+    file.write_text(json.dumps(OPTIONS | dict(options)))
+    settings = config.load(str(folder), str(file), {})
+    store.follower = indexes = main.build_indexes()
+    services = main.build_services(settings, store, indexes, ())
+    return replace(services, now=clock, entropy=random.Random(0).randbytes)
 
 
 @asynccontextmanager
-async def open_world(store: Store) -> AsyncIterator[World]:
-    """Everything above an open store, until the context ends."""
-    services, registry = build_services(store, Ticking()), build_registry()
+async def open_world(store: Store, **options: Any) -> AsyncIterator[World]:
+    """Everything above an open store, until the context ends; with these options over the usual ones."""
+    services, registry = build_services(store, Ticking(), options), build_registry()
     doorkeeper = Doorkeeper(clients(), reload=lambda: None)
     front = McpFront(registry, services, doorkeeper)
 
