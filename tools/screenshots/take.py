@@ -1,0 +1,97 @@
+"""Takes the pictures of the page for the README: a real server, example sessions, a headless browser.
+
+    python tools/screenshots/take.py [FOLDER]
+
+Needs the test extra (Playwright) and a Chromium on the PATH. Writes page.png and page-narrow.png, by default to docs/.
+"""
+
+import hashlib
+import json
+import shutil
+import sys
+import tempfile
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+
+import trio
+from playwright.sync_api import Browser, sync_playwright
+from sessions import Agents
+
+from agent_memory import config
+from agent_memory.nursery import build, main
+
+CHROMIUM = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+            "--disable-background-networking", "--disable-component-update", "--disable-sync")  # fmt: skip
+CLIENTS = {name: f"agentmem_example-{name}" for name in ("claude-code", "codex", "cursor")}
+SIZES = {"page.png": (1280, 900), "page-narrow.png": (360, 760)}
+
+
+class Clock:
+    """The present, or a while before it: so that sessions of weeks can be stored in a second."""
+
+    def __init__(self) -> None:
+        self._back = timedelta()
+
+    def set_back(self, length: timedelta) -> None:
+        self._back = length
+
+    def __call__(self) -> datetime:
+        return datetime.now(UTC) - self._back
+
+
+async def take(folder: Path) -> None:
+    """Run the server on a folder of its own, store the sessions, and look at the page."""
+    clock, stop = Clock(), trio.Event()
+    build.now = main.now = clock  # type: ignore[assignment]  # the whole server keeps this time
+    clock.set_back(timedelta(days=48))
+    with tempfile.TemporaryDirectory() as data:
+        options = Path(data) / "options.json"
+        listed = [
+            {"name": name, "scopes": ["read", "write", "delete", "admin"], "token_sha256": digest(token)}
+            for name, token in CLIENTS.items()
+        ]
+        options.write_text(json.dumps({"clients": listed, "summary_candidates": True, "page_actions": True}))
+        settings = config.load(data, str(options), {})
+        async with trio.open_nursery() as nursery:
+            serve = partial(
+                main.serve,
+                settings,
+                bind=main.Bind("127.0.0.1", 0),
+                page=main.Bind("127.0.0.1", 0),
+                mcp_url="http://127.0.0.1:8765/mcp",
+                announce=lambda _name, _token: None,
+                stop=stop,
+            )
+            api, page = await nursery.start(serve)
+            await trio.to_thread.run_sync(Agents(api, CLIENTS, clock.set_back).play)
+            await trio.sleep(3)  # usage counts are written every two seconds
+            await trio.to_thread.run_sync(shoot, page, folder)
+            stop.set()
+
+
+def digest(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def shoot(page: str, folder: Path) -> None:
+    """One picture a size, of the whole page."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=CHROMIUM)
+        for name, size in SIZES.items():
+            picture(browser, f"{page}/", folder / name, size)
+        browser.close()
+
+
+def picture(browser: Browser, url: str, file: Path, size: tuple[int, int]) -> None:
+    view = browser.new_page(viewport={"width": size[0], "height": size[1]}, device_scale_factor=1.5)
+    view.goto(url)
+    view.locator("#connect details.client > summary").first.click()
+    view.screenshot(path=file, full_page=True)
+    view.close()
+
+
+if __name__ == "__main__":
+    target = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parents[2] / "docs"
+    target.mkdir(parents=True, exist_ok=True)
+    trio.run(take, target)
