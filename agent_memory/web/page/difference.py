@@ -9,6 +9,9 @@ WORDS_MAX: Final = 400  # of each text; the comparison takes quadratic time at w
 _WORD: Final = re.compile(r"\S+\s*")
 
 
+SHARED_MIN: Final = 0.3  # of the words; below it a comparison is harder to read than the two texts
+
+
 @dataclass(frozen=True, slots=True)
 class Piece:
     """A run of words: `same`, `gone` (only in the old text) or `new` (only in the new one)."""
@@ -20,6 +23,8 @@ class Piece:
 def difference(old: str, new: str) -> tuple[Piece, ...]:
     """What turns the old text into the new one, in reading order, what went before what came.
 
+    Returns: empty when the texts share too few words for a comparison to help.
+
     White space between words is kept for showing and not compared. Texts are compared up to WORDS_MAX words; what lies
     beyond is left out, and a last piece `same` with an ellipsis says so.
     """
@@ -27,6 +32,8 @@ def difference(old: str, new: str) -> tuple[Piece, ...]:
     cut = len(before) > WORDS_MAX or len(after) > WORDS_MAX
     before, after = before[:WORDS_MAX], after[:WORDS_MAX]
     matcher = SequenceMatcher(None, [word.strip() for word in before], [word.strip() for word in after], autojunk=False)
+    if matcher.ratio() < SHARED_MIN:
+        return ()
     pieces: list[Piece] = []
     for kind, a, b, c, d in matcher.get_opcodes():
         if kind == "equal":

@@ -45,7 +45,10 @@ class ReviewView:
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A record near the candidate: itself, why it was found, how alike (in percent or empty), and the difference."""
+    """A record near the candidate: itself, why it was found, how alike (in percent or empty), and the difference.
+
+    pieces: the difference by words; empty where the texts share too little, or for those further away.
+    """
 
     record: Record
     why: str

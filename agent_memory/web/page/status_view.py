@@ -16,6 +16,8 @@ from agent_memory.web.page.facts import UNUSED_AFTER, UNUSED_SHOWN, Facts
 from agent_memory.web.page.machines import EncoderCard, ServerCard
 
 NAMESPACES_SHOWN: Final = 12
+# Counts of a timed task's audit row that hold others of the same row, or are held by them: shown beside the bar.
+SUMS: Final = frozenset({"candidates", "changed", "pending", "read", "reviewed", "total"})
 STATE_WORDS: Final = {state: state for state in STATES} | {"deleted": "forgotten"}
 
 
@@ -41,12 +43,17 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The last run of a timed task: when, how long ago, and what its audit row counted (in the row's order)."""
+    """The last run of a timed task, from its audit row.
+
+    Fields:
+      parts: the counts that add up, for a bar. counts: the others. other: what is no count.
+    """
 
     at: str
     ago: str
     outcome: str
     parts: tuple[Part, ...]
+    counts: tuple[Part, ...]
     other: tuple[tuple[str, str], ...]
 
 
@@ -174,18 +181,17 @@ def namespace_rows(facts: Facts) -> tuple[Row, ...]:
 
 
 def run_of(row: AuditRow | None, now: datetime) -> Run | None:
-    """A timed task's last run from its audit row: counts become a bar, everything else stands as text."""
+    """A timed task's last run: counts that add up become a bar, everything else stands as text."""
     if row is None:
         return None
     counts = {
-        key: value for key, value in row.context.items() if isinstance(value, int) and not isinstance(value, bool)
+        key: value for key, value in row.context.items() if type(value) is int and not key.endswith(("_s", "_ms"))
     }
-    rest = {key: value for key, value in row.context.items() if key not in counts}
-    parts = tuple(
-        Part(wording.label(key), value, f"run-{place % 5 + 1}") for place, (key, value) in enumerate(counts.items())
-    )
-    other = tuple((wording.label(key), _fact(value)) for key, value in rest.items())
-    return Run(wording.moment(row.at, now), wording.ago(row.at, now), row.outcome, parts, other)
+    shares = [key for key in counts if key not in SUMS]
+    parts = tuple(Part(wording.label(key), counts[key], f"run-{i % 5 + 1}") for i, key in enumerate(shares))
+    sums = tuple(Part(wording.label(key), counts[key], "") for key in counts if key in SUMS)
+    other = tuple((wording.label(key), _fact(value)) for key, value in row.context.items() if key not in counts)
+    return Run(wording.moment(row.at, now), wording.ago(row.at, now), row.outcome, parts, sums, other)
 
 
 def audit_line(row: AuditRow, now: datetime) -> AuditLine:
