@@ -16,7 +16,7 @@ _LEAD = re.compile(r"[ \t]*(?:[fbruN@]{1,2}(?=[\"']))?")
 _NEXT_LINE = re.compile(r"[ \t]*\\?\r?\n[ \t>|*-]*(?:\r?\n[ \t>]*)?")
 _BARE = re.compile(r"[^\s\"'`<>|,;，。、；）」』]+")
 _TYPED = re.compile(r"[\w\[\]<>&*?|. ]{1,40}?=[ \t]*(?=[\"'`])")
-_TEMPLATE = re.compile(r"\$\{|\{\{|\$\(|%\(|#\{|\{[\w.]+\}|<%|\{%|%\{|<[\w -]+>")
+_TEMPLATE = re.compile(r"\$\{|\{\{|\$\(|%\(|#\{|\{[\w.]+\}|<%|\{%|%\{|<[\w -]+>|\\[sSwWdDbB]|\[\^|\(\?")
 _BENIGN = frozenset(
     "wrong invalid incorrect correct missing given provided supplied stored saved unchanged updated changed expired "
     "private public encrypted hashed protected rotated shared local remote manual manually internal external below "
@@ -127,6 +127,9 @@ def _judge(place: Window) -> str | None:
         after = after[new_line.end() :]
     value, quoted, rest = value_at(after)
     name = re.split(r"[/\[\]@]", name)[-1] if not name.startswith("//") else name.rpartition(":")[2] or name
+    if name.lower() in ("key", "keys"):
+        owner = re.search(r"([A-Za-z]+)[ _-]?$", start)
+        name = f"{owner.group(1)} {name}" if owner else name
     verdict = _verdict(name, value, quoted, rest, place, in_url=in_url, wrapped=new_line is not None)
     typed = _TYPED.match(after) if verdict is None and not quoted else None
     if typed:

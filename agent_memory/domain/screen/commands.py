@@ -27,7 +27,7 @@ def looks_typed(value: str, least: int = 6) -> bool:
     """Whether a bare argument is a password: letters with digits or signs, no path, port, version or host."""
     if values.is_measure(value) or values.is_placeholder(value) or values.is_code(value):
         return False
-    if re.search(r"^\w+=|^[\w.-]+:\d+|/.*/|^\d+:\d+|\.(?:ya?ml|json|txt|sql|zip|pem|key|crt|conf|sh|py|gz)$", value):
+    if re.search(r"^[a-z_]{2,16}=|^[\w.-]+:\d+|/.*/|^\d+:\d+|\.(?:ya?ml|json|txt|sql|zip|pem|key|crt|conf|sh|py|gz)$", value):
         return False
     return len(value) >= least and values.look(value) >= Look.STATED and re.search(r"\d|[!#%^&*?~]", value) is not None
 

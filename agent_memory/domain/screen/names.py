@@ -15,7 +15,7 @@ class Promise(enum.IntEnum):
 
 # Latin-script words that name a password by themselves, in the languages the screen reads.
 PASSWORDS = frozenset(
-    "password passwd passwort passwords passphrase passcode pass pwd pw psk userpass rootpass kennwort losungswort "
+    "password passwd passe passwort passwords passphrase passcode pass pwd pw psk userpass rootpass kennwort losungswort "
     "kennwörter wachtwoord contraseña contrasena clave senha motdepasse mdp hasło haslo lösenord adgangskode "
     "parola heslo пароль пароля 密码 密碼 口令 密語 パスワード 暗証番号 비밀번호 암호 passwordsecret".split()
 )
@@ -140,3 +140,12 @@ def is_pin(name: str) -> bool:
     """Whether the name is that of a number code, so that four to eight digits beside it are the secret."""
     words = words_of(name)
     return bool(words) and (words[-1] in _PINS or (words[-1] in ("code", "number") and "pin" in words))
+
+
+def is_plainly_owned(phrase: str) -> bool:
+    """Whether a phrase such as "primary key" or "page token" names no credential, by the word before its last."""
+    words = words_of(phrase)
+    before, last = words[-2:] if len(words) > 1 else ("", words[-1] if words else "")
+    if last in ("key", "keys"):
+        return before in _PLAIN_OWNERS
+    return last in ("token", "tokens") and before in _PLAIN_TOKEN_OWNERS

@@ -2,24 +2,28 @@
 
 import re
 
-from agent_memory.domain.screen import values
+from agent_memory.domain.screen import names, values
 from agent_memory.domain.screen.rules import Structure, Window
 from agent_memory.domain.screen.values import Look
 from agent_memory.domain.screen.words import ANNOUNCED, ANNOUNCED_TEXT, CODE_TEXT, PASSWORD_TEXT, STOP_WORDS
 
-# The verb or sign that says "and this is it". A gap of a few words may stand before it ("for the printer web page").
-_SAYS = (
-    r"\bis(?: now| set to| still)?\b|\bwas\b|\bare\b|\bequals\b|\breads\b|\bto\b|\bwith\b|\blautet\b|\blauten\b|\bist\b|\bhei(?:ß|ss)t\b|"
-    r"\bauf\b|\bes\b|\bera\b|\best\b|\bé\b|\bsão\b|\bè\b|\bjest\b|\bto jest\b|\bbrzmi\b|\bэто\b|=>?|:|->|→|\s[-–—]\s|\bà\b|\ba\b|"
-    r"是|为|為|は|が|은|는|이|を|로|です|,"
+# The verb or sign that says "and this is it". A few words may stand before it ("for the printer web page").
+_SAYS = re.compile(
+    r"(?i)\b(?:is(?: now| still)?(?: set to)?|was|are|equals|reads|to|with|lautet|lauten|ist|hei(?:ß|ss)t|auf|mit|es|era|son|est|"
+    r"era|é|são|foi|è|jest|brzmi|это|à|a|now|jetzt)\b|=>?|:(?=[\s\"'`*「])|->|→|\s[-–—]\s|,\s"
 )
-_GAP = re.compile(
-    rf"(?i)^(?P<gap>[^\n\"'`“„«「『:=]{{0,60}}?)(?P<says>{_SAYS})?[\s\"'`“„«「『‘*(_]*(?P<value>[!-~À-ž€£§]{{4,}})"
+_VALUE = re.compile(r"[\s\"'`“„«「『‘*(_]*(?P<value>[!-~À-ž€£§]{4,})")
+_GAP_CHARS = 60
+# Words between the announcement and the verb that make the sentence speak about passwords instead of stating one.
+_ABOUT = re.compile(
+    r"(?i)polic|reset|rotat|length|hash|manager|expir|require|must|should|minim|maxim|count|limit|strength|\bnot\b|never|"
+    r"\blänge|mindest|longueur|longitud|regex|pattern|prefix|format|algorithm|digest|sha\d|id\b|name\b|bucket|budget"
 )
 _QUOTED = re.compile(r"^(?P<gap>[^\n\"'`“„«「『.;]{0,60}?)[\"'`“„«「『](?P<value>[^\"'`”“»」』\n]{4,80})[\"'`”“»」』]")
 _CJK = re.compile(
-    r"^[^\n，。、；;!-~]{0,14}?(?:是|为|為|：|:|は|が|은|는|이|=|\s|「|『|“)[\s「『“\"'`:：]*(?P<value>[!-~]{4,})(?P<next>.?)"
+    r"^[^\n，。、；;!-~]{0,14}?(?P<says>是|为|為|：|:|は|が|은|는|이|=|\s|「|『|“|(?=[!-~]))[\s「『“\"'`:：]*(?P<value>[!-~]{4,})(?P<next>.?)"
 )
+_CJK_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _UNITS = re.compile(
     r"^\s*(?:%|[°-]?(?:char|zeichen|sign|digit|bit|byte|day|tag|hour|stund|minute|month|year|second|word|ms\b|s\b|h\b|d\b|x\b|"
     r"time|mal|try|tries|attempt|user|request|token|key|secret|password|people|device|policy|policies|caract|jours|días|dias|"
@@ -33,68 +37,71 @@ _CODES = re.compile(r"\b[A-Za-z0-9]{4,8}(?:-[A-Za-z0-9]{4,8})+\b|\b\d{6,10}\b|\b
 
 
 def _stated(place: Window) -> str | None:
-    line = place.text + place.after
-    tail = line[: len(place.text)][-200:]
-    announced = [m for m in ANNOUNCED_TEXT.finditer(tail)]
+    line = (place.text + place.after).partition("\n")[0] if "\n" not in place.text else place.text + place.after
+    located = line[: len(place.text)]
+    start = max(0, len(located) - 200)
+    announced = [found for found in ANNOUNCED_TEXT.finditer(located, start) if _is_word(place.before, line, found)]
     for word in reversed(announced[-3:]):
-        rest = line[len(place.text) - len(tail) + word.end() :]
-        before = tail[max(0, word.start() - 1) : word.start()] or place.before[-1:]
-        after = rest[:1]
-        if not word.group().isascii() or not (before.isascii() and before.isalpha()) and not re.match("[a-z]{3}", after):
-            found = _after(word.group(), rest, place)
-            if found:
-                return found
+        verdict = _after(word.group(), line[word.end() :], place, line[: word.start()])
+        if verdict is not None:
+            return verdict
     return None
 
 
-def _after(word: str, rest: str, place: Window) -> str | None:
-    rest = re.sub(r"^[a-zäöüß]{0,2}\b", "", rest, count=1)
-    line, _, following = rest.partition("\n")
+def _is_word(before: str, line: str, word: "re.Match[str]") -> bool:
+    """Whether the announcement is a word of prose, not a piece of an identifier or of a longer word."""
+    previous = line[word.start() - 1] if word.start() else before[-1:]
+    following = re.match(r"(?:s|es|e|en|n|er)?(?![\w./}(\[$?&-])|(?:s|es|e|en|n|er)?[.?!]?(?:\s|$)", line[word.end() :])
+    if not word.group().isascii():
+        return previous not in ("_", "$", "{")
+    if previous.isascii() and previous.isalpha():
+        return following is not None and re.match(r"(?i)passwor|kennwor|schl|token|code", word.group()) is not None
+    return previous not in ("_", ".", "/", "$", "{", "\\", "=", "@") and following is not None
+
+
+def _after(word: str, rest: str, place: Window, before: str) -> str | None:
     password = PASSWORD_TEXT.fullmatch(word) is not None
-    if not word.isascii() and re.match(r"[\u0400-\u30ff\u3400-\u9fff\uac00-\ud7af]", word):
-        found = _CJK.match(line)
-        if found and not _UNITS.match(found.group("next")) and _says_secret(found.group("value"), True, password, False):
-            return "stated-password" if password else "stated-key"
-        if "\u0400" > word[0] or word[0] > "\u04ff":
-            return None
-    code = CODE_TEXT.search(word) is not None
-    quoted = _QUOTED.match(line)
+    stated = "stated-password" if password else "stated-key"
+    if _CJK_WORD.match(word):
+        found = _CJK.match(rest)
+        fits = found is not None and not _UNITS.match(found.group("next"))
+        return stated if fits and found and _says_secret(found.group("value"), True, password, place.joined) else None
+    rest = re.sub(r"^(?:s|es|e|en|n|er)\b", "", rest, count=1)
+    if CODE_TEXT.search(word):
+        return "stated-code" if _code(rest) else None
+    if not password and names.is_plainly_owned((before or place.before)[-24:] + word):
+        return None
+    quoted = _QUOTED.match(rest)
     if quoted and _in_quotes(quoted.group("gap"), quoted.group("value"), password):
-        return "stated-password" if password else "stated-key"
-    found = _GAP.match(line)
-    while found:
-        says = found.group("says") is not None
-        tail = line[found.end() :]
-        value = re.split(r"[\"'`”“»」』]", found.group("value"))[0] if "'" not in found.group("gap") else found.group("value")
-        if found.group("gap").strip() and not says:
+        return stated
+    clause = re.split(r"[.;!?](?:\s|$)", rest[: _GAP_CHARS + 20], maxsplit=1)[0]
+    ends = [(0, False)] + [(says.end(), True) for says in _SAYS.finditer(clause, 0, _GAP_CHARS)]
+    for end, says in ends:
+        if _ABOUT.search(rest[:end]):
             return None
-        if code:
-            digits = re.match(r"\d{4,8}(?![\w-])|\d\d(?:-\d\d){2,3}\b|\*?\d{4,8}#", value)
-            return "stated-code" if says and digits and not _UNITS.match(tail) else None
-        if not (value.isdigit() and _UNITS.match(tail)) and _says_secret(value, says, password, place.joined):
-            return "stated-password" if password else "stated-key"
-        found = _further(line, found)
+        value = _VALUE.match(rest, end)
+        if value and _is_value(value.group("value"), rest[value.end() :], says, password, place.joined):
+            return stated
     return None
 
 
-def _further(line: str, found: "re.Match[str]") -> "re.Match[str] | None":
-    """The next verb in the same clause: "the password for pi is set to X"."""
-    start = found.start("value")
-    if start > 90 or re.search(r"[.;]\s", line[:start]) or not re.match(r"[A-Za-zÀ-ž-]+\s", line[start:]):
-        return None
-    again = _GAP.match(line[start:])
-    if again is None or again.group("says") is None:
-        return None
-    return _GAP_AT(line, start)
+def _is_value(value: str, tail: str, says: bool, password: bool, joined: bool) -> bool:
+    value = re.split(r"[\"'`”“»」』]", value)[0] or value
+    return not (value.isdigit() and _UNITS.match(tail)) and _says_secret(value, says, password, joined)
 
 
-def _GAP_AT(line: str, start: int) -> "re.Match[str] | None":  # noqa: N802
-    return re.compile(_GAP.pattern.replace("^", "", 1)).match(line, start)
+def _code(rest: str) -> bool:
+    """Four to eight digits after a verb, not followed by a unit."""
+    for says in _SAYS.finditer(rest, 0, _GAP_CHARS):
+        digits = re.match(r"[\s\"'`*]*(?:\d{4,8}(?![\w.:/-])|\d\d(?:-\d\d){2,3}\b|\*?\d{4,8}#)", rest[says.end() :])
+        if digits and not _UNITS.match(rest[says.end() + digits.end() :]):
+            return True
+    return False
 
 
 def _says_secret(value: str, says: bool, password: bool, joined: bool) -> bool:
     value = value.rstrip(".,;:)]}>」』。")
-    if values.is_measure(value) or values.is_code(value) or values.is_documented(value) or "://" in value:
+    if values.is_measure(value) or values.is_code(value) or values.is_documented(value) or "//" in value[:12]:
         return False
     shape = values.look(value)
     if re.search(r"^[\w.+-]+@[\w-]+\.\w+$|^[\w-]+\.[a-z]{2,4}(?::\d+)?$|^\w+\(|^[A-Z_]{2,}=?$|=\S*[$<{]|^#\d+$|/\w+/|'s$|n't$", value):
@@ -118,7 +125,7 @@ def _says_secret(value: str, says: bool, password: bool, joined: bool) -> bool:
 
 def _in_quotes(gap: str, value: str, password: bool) -> bool:
     """A quoted value with a verb before it, or right behind the word."""
-    says = re.search(rf"(?i)(?:{_SAYS})\s*$", gap) is not None
+    says = any(not gap[found.end() :].strip() for found in _SAYS.finditer(gap))
     if " " in value:
         words = re.findall(r"[^\W\d_]+", value.lower())
         phrase = password and 3 <= len(words) <= 10 and not any(w in STOP_WORDS for w in words)

@@ -12,11 +12,11 @@ _IN_NAMES = (
 ).split()
 # Words of prose that announce a password: any stated value after them is refused.
 PASSWORD_PHRASES = (
-    "password passwd passwort passphrase passcode pass-?phrase pw pwd psk kennwort losungswort wachtwoord contraseñ?a "
-    "contrasena senha palavra-passe hasł[oa] haslo lösenord adgangskode parola mot(?:s)?[ -]de[ -]passe mdp clave "
-    "wi-?fi[ -]key wlan[ -]?schl(?:ü|ue)ssel network[ -]key wpa2?[ -]key пароль Пароль ПАРОЛЬ пароля "
-    "密码 密碼 口令 密語 パスワード 暗証番号 비밀번호 암호"
-).split(" ")
+    r"password|passwd|passwort|passphrase|passcode|pass-phrase|pw|pwd|psk|kennwort|losungswort|wachtwoord|contraseñ?a|"
+    r"contrasena|senha|palavra-passe|hasł[oa]|haslo|lösenord|adgangskode|parola|mots?[ -]de[ -]passe|mdp|clave|"
+    r"wi-?fi[ -](?:key|code)|wlan[ -]?schl(?:ü|ue)ssel|network[ -]key|wpa2?[ -]key|пароль|Пароль|ПАРОЛЬ|пароля|"
+    r"密码|密碼|口令|密語|パスワード|暗証番号|비밀번호|암호"
+)
 _KEY_PHRASES = (
     r"api[ _-]?keys?|(?:access|secret|private|signing|encryption|master|auth|license|licence|account|shared|root|admin|"
     r"deploy|service|client|consumer|storage|webhook|pre-?shared)[ _-]?(?:access[ _-]?)?key|token|secret|credentials?|"
@@ -35,13 +35,13 @@ def _bytes(pattern: str) -> bytes:
 
 
 IN_NAMES: bytes = _bytes("(?:" + "|".join(_IN_NAMES) + ")")
-PASSWORD: bytes = _bytes("(?:" + "|".join(PASSWORD_PHRASES) + ")")
-ANNOUNCED: bytes = _bytes("(?:" + "|".join(PASSWORD_PHRASES) + "|" + _KEY_PHRASES + "|" + _CODE_PHRASES + ")")
+PASSWORD: bytes = _bytes("(?:" + PASSWORD_PHRASES + ")")
+ANNOUNCED: bytes = _bytes("(?:" + PASSWORD_PHRASES + "|" + _KEY_PHRASES + "|" + _CODE_PHRASES + ")")
 
 # The same for windows already decoded to text.
-PASSWORD_TEXT = re.compile("(?i)(?<![a-z])(?:" + "|".join(PASSWORD_PHRASES) + r")(?![a-z]{3})")
+PASSWORD_TEXT = re.compile("(?i)(?<![a-z])(?:" + PASSWORD_PHRASES + r")(?![a-z]{3})")
 ANNOUNCED_TEXT = re.compile(
-    "(?i)(?:" + "|".join(PASSWORD_PHRASES) + "|" + _KEY_PHRASES + "|" + _CODE_PHRASES + ")"
+    "(?i)(?:" + PASSWORD_PHRASES + "|" + _KEY_PHRASES + "|" + _CODE_PHRASES + ")"
 )
 CODE_TEXT = re.compile("(?i)(?:" + _CODE_PHRASES + ")$")
 # Words that a passphrase or a seed phrase does not hold, and policy prose does.
