@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from agent_memory.domain.screen import engine
-from agent_memory.domain.screen.views import marked, views
 
 __all__ = ["Explanation", "Finding", "explain", "marked_do_not_store", "screen", "screen_text", "screened"]
 
@@ -49,7 +48,7 @@ def screen(fields: Iterable[tuple[str, str]]) -> Finding | None:
 
 def marked_do_not_store(text: str) -> bool:
     """Whether the do-not-store marker stands anywhere in the text, in any disguise that the screen undoes."""
-    return any(marked(view.text) for view in views(text))
+    return engine.default().is_marked(text)
 
 
 def screened(text: str) -> str:

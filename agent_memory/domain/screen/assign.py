@@ -8,7 +8,7 @@ from agent_memory.domain.screen.rules import Structure, Window
 from agent_memory.domain.screen.values import Look
 from agent_memory.domain.screen.words import IN_NAMES, STOP_WORDS
 
-_NAME = re.compile(r"[\w.$@/\-\[\]]*$")
+_NAME_BACKWARDS = re.compile(r"[\w.$@/\-\[\]]*")
 _HEAD = re.compile(r"[\w.\-]*")
 _OPENERS = "\"'`“„«「『‘"
 _CLOSERS = {"“": "”", "„": "“", "«": "»", "「": "」", "『": "』", "‘": "’"}
@@ -83,7 +83,7 @@ def _is_key(value: str, shape: Look, in_url: bool) -> bool:
         return False
     if values.names_itself(value) and not values.is_random(value, 12):
         return False
-    if re.fullmatch(r"[A-Za-z]+(?:[_.-]?[A-Za-z]+)*\d{0,2}", value):  # an identifier
+    if re.fullmatch(r"[A-Za-z]+(?:[_.-][A-Za-z]+)*\d{0,2}", value):  # an identifier
         return False
     return len(value) >= (6 if in_url else 8) and any(char.isdigit() for char in value)
 
@@ -116,10 +116,17 @@ def value_at(text: str) -> tuple[str, bool, str]:
     return bare.group(), False, text[bare.end() :]
 
 
+def name_around(place: Window) -> tuple[str, str]:
+    """What stands before the name, and the whole name, of which the locator found a credential's word."""
+    walked = _NAME_BACKWARDS.match(place.before[::-1])
+    size = walked.end() if walked else 0
+    head = _HEAD.match(place.text)
+    before = len(place.before) - size
+    return place.before[:before], place.before[before:][-64:] + (head.group() if head else "")
+
+
 def _judge(place: Window) -> str | None:
-    walked = _NAME.search(place.before)
-    name = (walked.group() if walked else "")[-64:] + (_HEAD.match(place.text) or _EMPTY).group()
-    start = place.before[: walked.start()] if walked else place.before
+    start, name = name_around(place)
     in_url = start.endswith(("?", "&", "#", "&amp;")) or (start.endswith(";") and place.text.endswith("="))
     after = place.after
     new_line = _NEXT_LINE.match(after)
@@ -155,8 +162,6 @@ def _verdict(
         alone = False
     return named_value(name, value, quoted=quoted, alone=alone, in_url=in_url)
 
-
-_EMPTY = re.compile("").match("")  # type: ignore[assignment]
 
 STRUCTURE = Structure(
     "assignment",

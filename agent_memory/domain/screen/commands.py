@@ -64,10 +64,7 @@ def _is_attached(value: str) -> bool:
 
 
 def _flag(place: Window) -> str | None:
-    walked = re.search(r"(?:^|[\s\"'`(\[,])(--?|/)([\w-]*)$", place.before)
-    if walked is None:
-        return None
-    name = walked.group(2) + re.split(r"[\s\"',:=]", place.text, maxsplit=1)[0]
+    name = re.split(r"[\s\"',:=]", place.text.lstrip(" \t\r\n\"'`([,-/"), maxsplit=1)[0]
     promise = names.promise(name)
     value, quoted, _ = value_at(place.after)
     if promise <= Promise.PERHAPS or value.startswith("-") or values.is_placeholder(value):
@@ -108,7 +105,7 @@ TOOL = Structure(
 )
 FLAG = Structure(
     "credential-flag",
-    rb"(?i)" + IN_NAMES + rb"[\w-]*(?:[ \t]+|[\"'],?[ \t]*[\"']?)",
+    rb"(?i)(?:^|[\s\"'`(\[,])(?:--?|/)[\w-]*" + IN_NAMES + rb"[\w-]*(?:[ \t]+|[\"'],?[ \t]*[\"']?)",
     _flag,
     {},
     ("./deploy.sh --api-key {an36} --dry-run", "tool --password Umber{dig4}", "['--token', '{an30}']"),

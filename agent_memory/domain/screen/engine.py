@@ -3,13 +3,14 @@
 import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from agent_memory.domain.screen import blocks, commands, headers, prose, urls
 from agent_memory.domain.screen.assign import STRUCTURE as ASSIGNMENT
 from agent_memory.domain.screen.rules import Rule, Structure, is_live, window
 from agent_memory.domain.screen.tokens import SHARED_SHAPES, VENDOR_TOKENS
-from agent_memory.domain.screen.views import View, marked, views
+from agent_memory.domain.screen.views import BLOB_PATTERN, MARKER_PATTERN, MAX_BLOBS, View, decoded_text, readings
 
 MARKER = "do-not-store"
 TOO_DENSE = "too-dense"
@@ -72,21 +73,32 @@ class Screen:
     rules: tuple[Rule, ...]
     structures: tuple[Structure, ...]
     tokens: Any
-    singles: tuple[tuple[str, Any], ...]
     locators: tuple[tuple[Structure, Any], ...]
+    marker: Any
+    blob: Any
 
     def hits(self, text: str, work: Work | None = None) -> Iterator[Hit]:
         """Every refusal in a text, the text as sent first."""
         work = work or Work()
-        for view in views(text):
-            if marked(view.text):
-                yield Hit(MARKER, 0, 0, plain=False)
+        for view in readings(text, self.decoded_blobs):
             data = view.text.encode()
+            for match in self.marker.finditer(data):
+                yield _hit(MARKER, data, *match.span(), view)
             yield from self._tokens(data, view, work)
             yield from self._structures(data, view, work)
             if work.places >= MAX_PLACES:
                 yield Hit(TOO_DENSE, 0, 0, plain=False)
                 return
+
+    def is_marked(self, text: str) -> bool:
+        """Whether the do-not-store marker stands in any reading of the text."""
+        return any(self.marker.search(view.text.encode()) for view in readings(text, self.decoded_blobs))
+
+    def decoded_blobs(self, text: str) -> str:
+        """The texts that stand in base64 inside a text, one a line."""
+        data = text.encode()
+        found = (decoded_text(match.group().decode()) for match in islice(self.blob.finditer(data), MAX_BLOBS))
+        return "\n".join(blob for blob in found if blob is not None)
 
     def _tokens(self, data: bytes, view: View, work: Work) -> Iterator[Hit]:
         for match in self.tokens.finditer(data):
@@ -94,9 +106,8 @@ class Screen:
             if work.places >= MAX_PLACES:
                 return
             start, end = match.span()
-            token = data[start:end].decode("utf-8", "ignore")
-            name = next((name for name, pattern in self.singles if pattern.match(data, start, end)), "")
-            if name and token_is_live(name, token):
+            name = self.rules[match.lastindex - 1].name
+            if token_is_live(name, data[start:end].decode("utf-8", "ignore")):
                 yield _hit(name, data, start, end, view)
 
     def _structures(self, data: bytes, view: View, work: Work) -> Iterator[Hit]:
@@ -149,10 +160,9 @@ def compile_screen(
     latin = re2.Options()
     latin.encoding = re2.Options.Encoding.LATIN1  # bytes in, bytes out: offsets need no translation
     latin.log_errors = False
-    compiled = tuple((rule.name, re2.compile(b"(?i)" + rule.pattern.encode(), latin)) for rule in rules)
-    every = re2.compile(b"(?i)" + b"|".join(b"(?:" + rule.pattern.encode() + b")" for rule in rules), latin)
+    every = re2.compile(b"(?i)" + b"|".join(b"(" + rule.pattern.encode() + b")" for rule in rules), latin)
     locators = tuple((structure, re2.compile(structure.locator, latin)) for structure in structures)
-    return Screen(rules, structures, every, compiled, locators)
+    return Screen(rules, structures, every, locators, re2.compile(MARKER_PATTERN), re2.compile(BLOB_PATTERN))
 
 
 @functools.lru_cache(maxsize=1)

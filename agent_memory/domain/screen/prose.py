@@ -138,7 +138,7 @@ def _in_quotes(gap: str, value: str, password: bool) -> bool:
 def _reversed(place: Window) -> str | None:
     text = place.text
     for word in ANNOUNCED_TEXT.finditer(text):
-        found = _REVERSED.search(text[: word.start()])
+        found = _REVERSED.search(text[max(0, word.start() - 140) : word.start()])
         if found:
             value = found.group("value")
             password = PASSWORD_TEXT.fullmatch(word.group()) is not None

@@ -52,8 +52,8 @@ def _hook(place: Window) -> str | None:
     """A URL whose path holds a random segment after `hook`, `token` or `key`: who has it may use it."""
     path = re.match(r"[^\s\"'<>`)]*", place.text + place.after)
     address = path.group() if path else ""
-    start = re.search(r"[^\s\"'<>`(]*$", place.before)
-    whole = (start.group() if start else "") + address
+    start = re.match(r"[^\s\"'<>`(]*", place.before[::-1])
+    whole = (start.group()[::-1] if start else "") + address
     if _REVISION.search(whole) or not ("://" in whole or re.match(r"[\w-]+\.[\w.-]+/|/", whole)):
         return None
     for segment in _SEGMENT.findall(address.partition("?")[0].partition("/")[2]):

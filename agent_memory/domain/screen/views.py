@@ -10,7 +10,7 @@ import binascii
 import html
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 MAX_ROUNDS = 3  # a value encoded four times over was not encoded by accident
@@ -24,24 +24,21 @@ _FOLDABLE = re.compile(f"[{_INVISIBLE}{_HYPHENS}\uff01-\uff5e\u3000\u00a0\u2002-
 _INVISIBLE_RUN = re.compile(f"[{_INVISIBLE}]+")
 _HYPHEN = re.compile(f"[{_HYPHENS}]")
 # Letters of other scripts that look like Latin ones, folded only beside Latin letters so that Russian stays Russian.
-_MARKER = re.compile(
-    "(?i)d{z}o{z}h{z}n{z}o{z}t{z}h{z}s{z}t{z}o{z}r{z}e".replace("{z}", f"[{_INVISIBLE}]*").replace(
-        "h", f"(?:[{_HYPHENS}\u00ad-])"
-    )
+# The marker in RE2 syntax: any hyphen, a soft one included, and invisible characters anywhere inside.
+MARKER_PATTERN = "(?i)d{z}o{z}{h}{z}n{z}o{z}t{z}{h}{z}s{z}t{z}o{z}r{z}e".replace("{z}", f"[{_INVISIBLE}]*").replace(
+    "{h}", f"[{_HYPHENS}\u00ad-]"
 )
+# Runs of base64, broken over lines or not.
+BLOB_PATTERN = r"[A-Za-z0-9+/_-]{16,}(?:\r?\n[ \t>]*[A-Za-z0-9+/_-]{16,})*={0,2}"
 
 _ESCAPE = re.compile(
-    r"(&(?:\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]{2,8}\d?);|(?:%[0-9A-Fa-f]{2})+|(?:\\+u[0-9a-fA-F]{4})+|"
-    r"\\+x[0-9a-fA-F]{2}|\\+[nrtfb\"'/])"
+    r"(&(?:\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]{2,8}\d?);|(?:%[0-9A-Fa-f]{2})+|(?:\\{1,4}u[0-9a-fA-F]{4})+|"
+    r"\\{1,4}x[0-9a-fA-F]{2}|\\{1,4}[nrtfb\"'/])"
 )
-_HAS_ESCAPE = re.compile(r"&[#a-zA-Z][^&;\s]{1,8};|%[0-9A-Fa-f]{2}|\\")
-# A line break between two characters that keys are made of, with what editors, mail and code put around it.
-_WRAP = re.compile(
-    r"(?<=[A-Za-z0-9_\-+/=.%~!:*&?^])"
-    r"(?:[\"'`][ \t]*(?:[+.&\\,][ \t]*)?\\?\r?\n[ \t>|*+]*[\"'`]|[ \t]?\\?\r?\n[ \t>|]*)"
-    r"(?=[A-Za-z0-9_\-+/=.%~!*&?^])"
-)
-_BLOB = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{16,}(?:\r?\n[ \t>]*[A-Za-z0-9+/_-]{16,})*={0,2}")
+# A line break between two characters that keys are made of; the indentation and quotes around it are gone by then.
+_INDENT = re.compile(r"\n[ \t>|*+]+")
+_BREAK = re.compile(r"\n(?<=[A-Za-z0-9_\-+/=.%~!:*&?^]\n)(?=[A-Za-z0-9_\-+/=.%~!*&?^])")
+_CONTINUED = ("\\\n", '"\n"', "'\n'", '" +\n"', "' +\n'", '" .\n"', "' .\n'", '"\n+"', '" \n"', '",\n"', "',\n'")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,20 +50,33 @@ class View:
     joined: bool = False
 
 
-def views(text: str) -> Iterator[View]:
-    """Readings of a text, the text as sent first; the later ones only where they differ."""
+def readings(text: str, decode_blobs: Callable[[str], str]) -> Iterator[View]:
+    """Readings of a text, the text as sent first; the later ones only where they differ.
+
+    `decode_blobs` answers the texts that stand in base64 inside a text, joined by newlines.
+    """
     text = text.encode("utf-8", "replace").decode()  # a lone surrogate becomes "?", so that offsets stay
     yield View(text, plain=True)
     opened = undisguised(text)
     if opened != text:
         yield View(opened)
-    joined = _WRAP.sub("", opened)
+    joined = _joined(opened)
     if joined != opened:
         yield View(joined, joined=True)
-    blobs = "\n".join(_decoded_blobs(opened))
+    blobs = decode_blobs(opened)
     if blobs:
-        opened_blobs = undisguised(blobs)
-        yield View(opened_blobs)
+        yield View(undisguised(blobs))
+
+
+def _joined(text: str) -> str:
+    """The text with its lines joined where a key may have been broken: wraps, indents, continued literals."""
+    if "\n" not in text:
+        return text
+    joined = _INDENT.sub("\n", text.replace("\r\n", "\n"))
+    for ending in _CONTINUED:
+        joined = joined.replace(ending, "")
+    joined = _BREAK.sub("", joined)
+    return joined if len(joined) != len(text) else text
 
 
 def undisguised(text: str) -> str:
@@ -76,18 +86,14 @@ def undisguised(text: str) -> str:
         if not text.isascii() and _FOLDABLE.search(text):
             text = _HYPHEN.sub("-", _INVISIBLE_RUN.sub("", text))
             text = unicodedata.normalize("NFKC", text)
-        if _HAS_ESCAPE.search(text):
+        if "\\" in text or "%" in text or "&" in text:
             pieces = _ESCAPE.split(text)
-            pieces[1::2] = map(_unescape, pieces[1::2])
+            known = {escape: _unescape(escape) for escape in set(pieces[1::2])}
+            pieces[1::2] = [known[escape] for escape in pieces[1::2]]
             text = "".join(pieces)
         if text == before:
             break
     return text
-
-
-def marked(text: str) -> bool:
-    """Whether the do-not-store marker stands in this reading, its hyphens and invisible characters as they come."""
-    return _MARKER.search(text) is not None
 
 
 _CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "b": " "}
@@ -117,16 +123,6 @@ def _text_or(data: bytes, otherwise: str) -> str:
     except UnicodeDecodeError:
         return otherwise
     return text if text.isprintable() or text in "\r\n\t" or "\n" in text else otherwise
-
-
-def _decoded_blobs(text: str) -> Iterator[str]:
-    """Texts that stand in base64 inside the text: whole blobs, and blobs that fill lines of their own."""
-    for count, match in enumerate(_BLOB.finditer(text)):
-        if count >= MAX_BLOBS:
-            return
-        decoded = decoded_text(match.group())
-        if decoded is not None:
-            yield decoded
 
 
 def decoded_text(blob: str) -> str | None:
