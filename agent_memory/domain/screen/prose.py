@@ -1,11 +1,13 @@
 """Passwords, keys and number codes stated in sentences, in the languages that the word lists hold."""
 
+import functools
 import re
+from typing import Any
 
 from agent_memory.domain.screen import names, values
 from agent_memory.domain.screen.rules import Structure, Window
 from agent_memory.domain.screen.values import Look
-from agent_memory.domain.screen.words import ANNOUNCED, ANNOUNCED_TEXT, CODE_TEXT, PASSWORD_TEXT, STOP_WORDS
+from agent_memory.domain.screen.words import ANNOUNCED, CODE_TEXT, PASSWORD_TEXT, STOP_WORDS
 
 # The verb or sign that says "and this is it". A few words may stand before it ("for the printer web page").
 _SAYS = re.compile(
@@ -36,11 +38,23 @@ _LOGIN = re.compile(r"(?:[\w.@-]{2,32})\s?[/:|]\s?[\"'`]?(?P<value>[^\s\"'`]{6,6
 _CODES = re.compile(r"\b[A-Za-z0-9]{4,8}(?:-[A-Za-z0-9]{4,8})+\b|\b\d{6,10}\b|\b[A-Za-z0-9]{8,12}\b")
 
 
+@functools.lru_cache(maxsize=1)
+def _announced() -> Any:
+    import re2  # a window holds few words and the alternation is long, which is what RE2 is good at
+
+    return re2.compile("(?i)" + ANNOUNCED.decode())
+
+
+def announced_in(text: str, start: int) -> "list[re.Match[str]]":
+    """The announcing words of a text, from an offset on."""
+    return list(_announced().finditer(text, start))
+
+
 def _stated(place: Window) -> str | None:
     line = (place.text + place.after).partition("\n")[0] if "\n" not in place.text else place.text + place.after
     located = line[: len(place.text)]
     start = max(0, len(located) - 200)
-    announced = [found for found in ANNOUNCED_TEXT.finditer(located, start) if _is_word(place.before, line, found)]
+    announced = [found for found in announced_in(located, start) if _is_word(place.before, line, found)]
     for word in reversed(announced[-3:]):
         verdict = _after(word.group(), line[word.end() :], place, line[: word.start()])
         if verdict is not None:
@@ -137,7 +151,7 @@ def _in_quotes(gap: str, value: str, password: bool) -> bool:
 
 def _reversed(place: Window) -> str | None:
     text = place.text
-    for word in ANNOUNCED_TEXT.finditer(text):
+    for word in announced_in(text, 0):
         found = _REVERSED.search(text[max(0, word.start() - 140) : word.start()])
         if found:
             value = found.group("value")

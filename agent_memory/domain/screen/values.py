@@ -15,7 +15,9 @@ class Look(enum.IntEnum):
     RANDOM = 4  # long and without the rhythm of words
 
 
-_MASK = re.compile(r"[*•●·xX#?_.=-]{3,}$|.*(?:\*{3}|•{2}|…|\.\.\.|[xX]{5}|_{4}|-{4})")
+MAX_READ = 80  # characters of a value that are read for a placeholder; bounds the work on each
+_SIGNS = re.compile(r"[^A-Za-z0-9]")
+_MASK = re.compile(r"[*•●·xX#?_.=-]{3,}$|.{0,80}?(?:\*{3}|•{2}|…|\.\.\.|[xX]{5}|_{4}|-{4})")
 _WRAPPED = re.compile(
     r"<[^>]*>?|\$[\w{(]|\{\{?[^}]*\}?|%[A-Z_][A-Z0-9_]*%|%\(|%s|#\{|\[(?:[A-Z _-]*|[a-z]+:[^\]]*|[a-z ]+)\]|\[\[|"
     r"\(|@[\w./]+$|!\w+|&\w+$|\\[a-z]|=$|\|$|>-?$|\*\w+$"
@@ -60,7 +62,9 @@ _VERSION = re.compile(
     r"\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?|(?:hmac|aes|rsa|sha|md|rs|hs|es|ed|utf|base|oauth|rfc|iso|tls|ssl|http|argon|"
     r"ecdsa|x|p|ps|bcrypt|scrypt|pbkdf|jwt|v|win|ipv|s|k|h|e|ec|i|l|arm|amd|python|node|web|fa|pm)[-_]?\d+[\w.-]{0,12}"
 )
-_ALPHABETS = ("abcdefghijklmnopqrstuvwxyz", "0123456789012345678901234567890", "qwertyuiopasdfghjkl")
+_RUNS = tuple(
+    alphabet[i : i + 9] for alphabet in ("abcdefghijklmnopqrstuvwxyz", "01234567890123456789") for i in range(10)
+)
 # First 16 hex digits of the SHA-256 of examples that public documentation prints: harmless, and not to be repeated here.
 _DOCUMENTED: frozenset[str] = frozenset()
 
@@ -72,6 +76,7 @@ def is_documented(value: str) -> bool:
 
 def is_placeholder(value: str) -> bool:
     """Whether the value stands for another one: masked, wrapped, referred to, or a documented example."""
+    value = value[:MAX_READ]
     if not value or value.lower() in _VOID:
         return True
     return bool(
@@ -84,7 +89,7 @@ def is_sequence(value: str) -> bool:
     folded = value.lower()
     if len(folded) >= 8 and len(set(folded)) <= 3:
         return True
-    return len(folded) >= 10 and any(alphabet[i : i + 9] in folded for alphabet in _ALPHABETS[:2] for i in range(18))
+    return len(folded) >= 10 and any(run in folded for run in _RUNS)
 
 
 def is_hex(value: str) -> bool:
@@ -114,7 +119,7 @@ def is_random(value: str, least: int = 16) -> bool:
     Words and identifiers change between lower case, upper case and digit about once in five characters; base62 drawn
     at random does so at six of ten places, hexadecimal at five, base32 at three.
     """
-    body = re.sub(r"[^A-Za-z0-9]", "", value)
+    body = _SIGNS.sub("", value[: 4 * MAX_READ])
     if len(body) < least or len(set(body)) < 8:
         return False
     kinds = ["u" if c.isupper() else "l" if c.islower() else "d" for c in body]

@@ -40,9 +40,6 @@ ANNOUNCED: bytes = _bytes("(?:" + PASSWORD_PHRASES + "|" + _KEY_PHRASES + "|" + 
 
 # The same for windows already decoded to text.
 PASSWORD_TEXT = re.compile("(?i)(?<![a-z])(?:" + PASSWORD_PHRASES + r")(?![a-z]{3})")
-ANNOUNCED_TEXT = re.compile(
-    "(?i)(?:" + PASSWORD_PHRASES + "|" + _KEY_PHRASES + "|" + _CODE_PHRASES + ")"
-)
 CODE_TEXT = re.compile("(?i)(?:" + _CODE_PHRASES + ")$")
 # Words that a passphrase or a seed phrase does not hold, and policy prose does.
 STOP_WORDS = frozenset(
