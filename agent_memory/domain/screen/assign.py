@@ -17,6 +17,7 @@ _NEXT_LINE = re.compile(r"[ \t]*\\?\r?\n[ \t>|*-]*(?:\r?\n[ \t>]*)?")
 _BARE = re.compile(r"[^\s\"'`<>|,;，。、；）」』]+")
 _TYPED = re.compile(r"[\w\[\]<>&*?|. ]{1,40}?=[ \t]*(?=[\"'`])")
 _TEMPLATE = re.compile(r"\$\{|\{\{|\$\(|%\(|#\{|\{[\w.]+\}|<%|\{%|%\{|<[\w -]+>|\\[sSwWdDbB]|\[\^|\(\?")
+_BYTE_LIST = re.compile(r"(?i)[ \t]*[\[{(][ \t]*(?:(?:0x)?[0-9a-f]{1,3}[ \t]*,[ \t]*){15}")
 _BENIGN = frozenset(
     "wrong invalid incorrect correct missing given provided supplied stored saved unchanged updated changed expired "
     "private public encrypted hashed protected rotated shared local remote manual manually internal external below "
@@ -28,7 +29,9 @@ _BENIGN = frozenset(
 )
 
 
-def named_value(name: str, value: str, *, quoted: bool, alone: bool, in_url: bool = False) -> str | None:
+def named_value(
+    name: str, value: str, *, quoted: bool, alone: bool, in_url: bool = False, compared: bool = False
+) -> str | None:
     """Judge a value by the name beside it.
 
     Args:
@@ -37,6 +40,7 @@ def named_value(name: str, value: str, *, quoted: bool, alone: bool, in_url: boo
       quoted: the value stood in quotes, so that it is text and not an expression.
       alone: nothing but the value stands after the separator, so that a single word is a value and not prose.
       in_url: a URL parameter.
+      compared: the two are compared, so that a word is no value.
     Returns: the pattern's name, or None when the pair states no credential.
     """
     promise = names.promise(name, in_url=in_url)
@@ -45,7 +49,7 @@ def named_value(name: str, value: str, *, quoted: bool, alone: bool, in_url: boo
     if (not quoted and values.is_code(value)) or _TEMPLATE.search(value):
         return None
     shape = values.look(value)
-    if shape is Look.NOTHING:
+    if shape is Look.NOTHING or (shape is Look.WORD and compared):
         return None
     if promise is Promise.PASSWORD:
         return "named-password" if _is_password(name, value, shape, quoted, alone) else None
@@ -53,7 +57,12 @@ def named_value(name: str, value: str, *, quoted: bool, alone: bool, in_url: boo
         return ("url-credential" if in_url else "named-key") if _is_key(value, shape, in_url) else None
     if names.is_pin(name):
         return "named-pin" if shape is Look.NUMBER and 4 <= len(value) <= 8 and alone else None
-    if shape is Look.RANDOM and not values.is_hex(value) and not values.is_uuid(value) and len(value) >= 20:
+    if values.is_typed_password(value):
+        return "named-key"
+    owned = len(names.words_of(name)) > 1
+    if values.is_hex(value) and owned and alone and len(value) in (32, 48, 64, 96, 128) and name.lower().endswith("key"):
+        return "named-key"
+    if shape is Look.RANDOM and not values.is_hex(value) and not values.is_uuid(value) and len(value) >= (16 if owned else 20):
         return ("url-credential" if in_url else "named-key") if not re.search(r"[/.:]\D*[/.]", value) else None
     return None
 
@@ -127,11 +136,15 @@ def name_around(place: Window) -> tuple[str, str]:
 
 def _judge(place: Window) -> str | None:
     start, name = name_around(place)
+    if start.endswith(("${", "{{", "{{ ", "%(", "$(")):
+        return None
     in_url = start.endswith(("?", "&", "#", "&amp;")) or (start.endswith(";") and place.text.endswith("="))
     after = place.after
     new_line = _NEXT_LINE.match(after)
     if new_line:
         after = after[new_line.end() :]
+    elif _BYTE_LIST.match(after):
+        return "named-key" if names.promise(name) >= Promise.KEY else None
     value, quoted, rest = value_at(after)
     name = re.split(r"[/\[\]@]", name)[-1] if not name.startswith("//") else name.rpartition(":")[2] or name
     if name.lower() in ("key", "keys"):
@@ -153,14 +166,15 @@ def _verdict(
             value = re.split(r"[&#]", value, maxsplit=1)[0] if in_url else re.split(r"&[\w.-]+=", value)[0]
         value = value.rstrip(".,:") if not value.endswith("...") else value
         value = value.rstrip(")]}") if not re.search(r"[(\[{]", value) else value
-    alone = not place.text.rstrip().endswith(",") and (
+    flag = place.before.endswith("--") or "--" in place.before[-len(name) - 2 :]
+    alone = (flag and place.text.endswith("=")) or not place.text.rstrip().endswith(",") and (
         (quoted and not place.joined) or re.match(r"[ \t\"'`,;)}\]|<]*(?:$|[\r\n#<|&]|--|//)", rest) is not None
     )
     if wrapped or place.joined:
         if re.match(r"[ \t]*[:=]", rest) or values.look(value) < Look.STATED or not re.search(r"\d", value):
             return None
         alone = False
-    return named_value(name, value, quoted=quoted, alone=alone, in_url=in_url)
+    return named_value(name, value, quoted=quoted, alone=alone, in_url=in_url, compared="==" in place.text)
 
 
 STRUCTURE = Structure(

@@ -79,7 +79,7 @@ def _heading(place: Window) -> str | None:
 
 
 def _snmp(place: Window) -> str | None:
-    value, _, _ = value_at(place.after)
+    value, _, _ = value_at((place.text[-1:] if place.text[-1:] in "\"'" else "") + place.after)
     stated = values.look(value) >= Look.STATED and not values.is_measure(value) and re.search(r"\d", value)
     return "device-password" if stated and len(value) >= 5 else None
 
@@ -124,7 +124,7 @@ HEADING = Structure(
 DEVICE = Structure(
     "device-password",
     rb"(?i)\b(?:snmp-server community|community(?: string)?(?: is)?|enable (?:secret|password)(?: [0-9])?|"
-    rb"username \S+ (?:privilege \d+ )?(?:secret|password)(?: [0-9])?|key-string|psk|wpa-psk ascii 0)[ \t]+[\"']?",
+    rb"username \S+ (?:privilege \d+ )?(?:secret|password)(?: [0-9])?|key-string|psk|requirepass|masterauth|pre-shared-(?:secret|key)|identified by|convertto-securestring(?: -string)?|wpa-psk ascii 0)[ \t]+[\"']?|(?i)(?:\.|\b(?:set|with|add)_?)(?:password|passwd|passphrase|api_?key|token|secret)\([ \t]*[\"']",
     _snmp,
     {"device-password": "a network device's configuration holds a password"},
     ("snmp-server community S3cr{dig4} RO", "username ada password 7 0{hex14}"),

@@ -6,6 +6,7 @@ from agent_memory.domain.screen import names, values
 from agent_memory.domain.screen.assign import value_at
 from agent_memory.domain.screen.names import Promise
 from agent_memory.domain.screen.rules import Structure, Window
+from agent_memory.domain.screen.urls import is_stated
 from agent_memory.domain.screen.values import Look
 from agent_memory.domain.screen.words import IN_NAMES
 
@@ -14,12 +15,14 @@ _TOOLS = (
     rb"mosquitto_\w+|mongo\w*|az|smbclient|snmp\w+|ipmitool|sqlcmd|bcp|twine|xfreerdp|rdesktop|openssl|7za?|zip|unzip|"
     rb"lftp|rclone|influx|rabbitmq\w+|nmcli|wpa_passphrase|https?|xh|kinit|clickhouse-client|cqlsh|cypher-shell|vault|"
     rb"svn|ncftp\w*|ftp|sftp|rsync|oc|cf|skopeo|crane|buildah|regctl|nats|kafka\w*|occ|adb|winrm\w*|evil-winrm|psexec\w*|"
-    rb"net use|cmdkey|impdp|expdp|sqlplus|isql|db2|bteq|hdbsql|borg|vncviewer|tsh|sshuttle|gpg2?|jarsigner|keytool"
+    rb"net use|cmdkey|impdp|expdp|sqlplus|isql|db2|bteq|hdbsql|borg|vncviewer|tsh|sshuttle|gpg2?|jarsigner|keytool|"
+    rb"net user|useradd|usermod|restic|doctl|hcloud|flyctl|heroku|gh|glab|sonar-scanner|sentry-cli|mc"
 )
-_USER_PAIR = re.compile(r"\s(?:-[a-zA-Z]{0,4}[uUaA]|--(?:proxy-)?user)[ =]?[\"']?([\w.@$%\\+-]*)[:%]([^\s\"']+)")
+_USER_PAIR = re.compile(r"\s(?:-[a-zA-Z]{0,4}[uUaA]|--(?:proxy-)?user)[ =]?[\"']?([\w.@$\\+-]*)[:%]([^\s\"']+)")
 _ATTACHED = re.compile(r"\s-p([\"']?)([^\s\"'=-][^\s\"']*)")
-_SHORT = re.compile(r"\s-([pPwaWAXkD])\s*[\"']?([^\s\"'-][^\s\"']{3,})")
-_PASS_WORD = re.compile(r"\bpass:([^\s\"']+)")
+_SHORT = re.compile(r"\s-([pPwaWAXkDct])\s*[\"']?([^\s\"'-][^\s\"']{3,})")
+_PASS_WORD = re.compile(r"(?:\bpass:|/p(?:ass(?:word)?)?:)([^\s\"']+)")
+_GIVES_USER = re.compile(r"(?i)^(?:net|rabbitmq\w+|useradd|usermod|htpasswd|cmdkey|restic|mc)\b")
 _ATTACHING = re.compile(r"(?i)^(?:mysql|mariadb|7z|sshpass|rdesktop)")
 
 
@@ -38,7 +41,7 @@ def _tool(place: Window) -> str | None:
     pair = _USER_PAIR.search(line)
     if pair and not re.match(r"docker|podman|nerdctl", tool):
         password = pair.group(2)
-        if not values.is_placeholder(password) and not password.startswith("$") and not values.is_measure(password):
+        if is_stated(password) and not password.startswith("$") and not values.is_measure(password):
             return "command-password"
     openssl = _PASS_WORD.search(line)
     if openssl and not values.is_placeholder(openssl.group(1)):
@@ -54,6 +57,8 @@ def _tool(place: Window) -> str | None:
     for flag, value in _SHORT.findall(line):
         if looks_typed(value) and not (flag == "D" and "=" in value):
             return "command-password"
+    if _GIVES_USER.match(tool) and any(values.is_typed_password(word.strip("\"'")) for word in line.split()[1:]):
+        return "command-password"
     if tool == "wpa_passphrase":
         return "command-password" if looks_typed(line.split()[-1], 8) else None
     return None
@@ -64,7 +69,8 @@ def _is_attached(value: str) -> bool:
 
 
 def _flag(place: Window) -> str | None:
-    name = re.split(r"[\s\"',:=]", place.text.lstrip(" \t\r\n\"'`([,-/"), maxsplit=1)[0]
+    text = re.sub(r"^(?:set|setx|setenv|put)\s+", "", place.text)
+    name = re.split(r"[\s\"',:=]", text.lstrip(" \t\r\n\"'`([,-/"), maxsplit=1)[0]
     promise = names.promise(name)
     value, quoted, _ = value_at(place.after)
     if promise <= Promise.PERHAPS or value.startswith("-") or values.is_placeholder(value):
@@ -105,7 +111,7 @@ TOOL = Structure(
 )
 FLAG = Structure(
     "credential-flag",
-    rb"(?i)(?:^|[\s\"'`(\[,])(?:--?|/)[\w-]*" + IN_NAMES + rb"[\w-]*(?:[ \t]+|[\"'],?[ \t]*[\"']?)",
+    rb"(?i)(?:(?:^|[\s\"'`(\[,])(?:--?|/)|\b(?:set|setx|setenv|put)[ \t]+)[\w.-]*" + IN_NAMES + rb"[\w-]*(?:[ \t]+|[\"'],?[ \t]*[\"']?)",
     _flag,
     {},
     ("./deploy.sh --api-key {an36} --dry-run", "tool --password Umber{dig4}", "['--token', '{an30}']"),

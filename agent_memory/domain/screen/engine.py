@@ -1,12 +1,13 @@
 """Runs the rule table over the readings of a text, in linear time, and reports what refuses it and where."""
 
 import functools
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from agent_memory.domain.screen import blocks, commands, headers, prose, urls
+from agent_memory.domain.screen import blocks, commands, headers, prose, urls, values
 from agent_memory.domain.screen.assign import STRUCTURE as ASSIGNMENT
 from agent_memory.domain.screen.rules import Rule, Structure, is_live, window
 from agent_memory.domain.screen.tokens import SHARED_SHAPES, VENDOR_TOKENS
@@ -132,14 +133,17 @@ _PUBLIC_PREFIXES = frozenset(
 )
 
 
+_SECRET_PREFIX = re.compile(r"key|tok|sk|pat|secret|api|live|prod|at_|rt_|pk_")
+
+
 def token_is_live(rule: str, token: str) -> bool:
     """The judgement beside a rule's shape: random enough, and for shared prefixes not a public id."""
     if rule == "prefixed-token":
-        prefix = token.partition("_")[0].lower()
-        from agent_memory.domain.screen import values
-
-        body = token.rpartition("_")[2]
-        return prefix not in _PUBLIC_PREFIXES and values.is_random(body, 28) and is_live(token)
+        prefix, body = re.match(r"[A-Za-z0-9]*", token).group().lower(), re.split(r"[_-]", token)[-1]  # type: ignore[union-attr]
+        if prefix in _PUBLIC_PREFIXES or not values.is_random(body, 28) or not is_live(token):
+            return False
+        mixed = re.search(r"[a-z]", body) is not None and re.search(r"[A-Z]", body) is not None
+        return mixed or ("_" in token and _SECRET_PREFIX.search(token[: -len(body)].lower()) is not None)
     if rule in ("private-key", "putty-key", "private-jwk", "private-key-end", "private-key-body", "password-hash"):
         return True
     return is_live(token)

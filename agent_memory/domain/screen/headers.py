@@ -1,5 +1,7 @@
 """Authorization schemes, Basic credentials and cookies, wherever they are quoted."""
 
+import base64
+import binascii
 import re
 
 from agent_memory.domain.screen import names, values
@@ -21,6 +23,8 @@ def _scheme(place: Window) -> str | None:
     scheme, value = found.group(1).lower(), found.group(2).rstrip(".,:")
     if values.is_placeholder(value) or values.is_documented(value):
         return None
+    if scheme == "plain":
+        return "basic-credentials" if _is_sasl(value) else None
     if scheme == "basic":
         return "basic-credentials" if _is_basic(value) else None
     shape = values.look(value)
@@ -41,6 +45,15 @@ def _is_basic(value: str) -> bool:
     return bool(colon and user and password.strip()) and not values.is_placeholder(password.strip())
 
 
+def _is_sasl(value: str) -> bool:
+    """SASL PLAIN (RFC 4616): base64 of NUL user NUL password."""
+    try:
+        parts = base64.b64decode(value + "=" * (-len(value) % 4)).decode().split("\0")
+    except (binascii.Error, ValueError):
+        return False
+    return len(parts) == 3 and bool(parts[1]) and not values.is_placeholder(parts[2])
+
+
 def _cookie(place: Window) -> str | None:
     line = (place.text + place.after).partition("\n")[0]
     for name, value in _PAIR.findall(line):
@@ -56,7 +69,7 @@ def _cookie(place: Window) -> str | None:
 
 SCHEME = Structure(
     "authorization",
-    rb"(?i)\b(?:bearer|basic|token|api-?key|negotiate|ntlm|ssws|splunk|oauth|genie-?key|sharedkey|hmac)"
+    rb"(?i)\b(?:bearer|basic|plain|token|api-?key|negotiate|ntlm|ssws|splunk|oauth|genie-?key|sharedkey|hmac)"
     rb"[\"'`:=]{0,2}\s+[\"'`]?[\w+/=.~:-]{8}",
     _scheme,
     {

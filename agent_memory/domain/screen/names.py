@@ -17,17 +17,17 @@ class Promise(enum.IntEnum):
 PASSWORDS = frozenset(
     "password passwd passe passwort passwords passphrase passcode pass pwd pw psk userpass rootpass kennwort losungswort "
     "kennwörter wachtwoord contraseña contrasena clave senha motdepasse mdp hasło haslo lösenord adgangskode "
-    "parola heslo пароль пароля 密码 密碼 口令 密語 パスワード 暗証番号 비밀번호 암호 passwordsecret".split()
+    "parola heslo şifre salasana jelszó parole passord lozinka geslo parool κωδικός пароль пароля 密码 密碼 口令 密語 パスワード 暗証番号 비밀번호 암호 passwordsecret".split()
 )
 KEYS = frozenset(
-    "secret token apikey secretkey accesskey privatekey authtoken accesstoken refreshtoken sessiontoken idtoken "
+    "secret token apikey secretkey accesskey privatekey privkey appkey nwkkey irk ltk samlresponse authtoken accesstoken refreshtoken sessiontoken idtoken "
     "clientsecret credential credentials creds jwt bearer sessionid sid phpsessid jsessionid authkey authkeys "
     "signingkey encryptionkey masterkey sharedkey presharedkey jeton geheimnis segredo sekret токен секрет "
     "密钥 密鑰 秘钥 令牌 凭证 トークン 秘密鍵 アクセスキー 토큰 비밀키 apptoken bottoken usertoken csrftoken xsrftoken csrf "
     "xsrf pat appid authentication".split()
 )
 PERHAPS = frozenset(
-    "key auth authorization login sig signature hmac otp totp seed code cookie session dsn webhook hash salt pin puk "
+    "key auth authorization login hmac otp totp seed code cookie session dsn webhook pin puk "
     "keys sso saml remember schlüssel schluessel clé cle chave llave klucz ключ 키 鍵 hook access oauth mfa".split()
 )
 _PINS = frozenset("pin puk pincode doorcode".split())
@@ -37,13 +37,14 @@ _KEY_OWNERS = frozenset(
     "preshared client license licence storage service admin root deploy ssh gpg pgp hmac jwt aes crypto consumer "
     "subscription function functions session validation machine write ingest integration bot security recovery wpa "
     "wifi wlan network tls ssl vapid personal pre root product activation sas authtoken host webhook rest rpc server "
-    "developer dev partner merchant transaction data field fernet django flask rails symmetric backup unlock".split()
+    "developer dev control zigbee local luks dsn partner merchant transaction data field fernet django flask rails symmetric backup unlock".split()
 )
 _PLAIN_OWNERS = frozenset(
     "public pub primary foreign sort partition cache row composite unique index lookup group object map dict hash hot "
     "arrow shift enter escape return i18n translation message lang locale idempotency dedup routing config ref "
     "registry natural surrogate candidate record bucket shard range translate label json dictionary publishable "
-    "known host_public".split()
+    "known websocket s3 blob chunk file page event entity node etag content artifact image build commit digest checksum "
+    "job trace span dedupe".split()
 )
 _PLAIN_TOKEN_OWNERS = frozenset(
     "page next prev previous continuation pagination sync cursor pad bos eos unk cls sep mask stop max min special "
@@ -103,6 +104,10 @@ def promise(name: str, *, in_url: bool = False) -> Promise:
         return Promise.KEY
     if before == "key" and last in ("secret", "base", "pem"):
         return Promise.KEY
+    if before == "saml" and last == "response":
+        return Promise.KEY
+    if before in ("wlan", "wifi", "fi", "wpa", "wpa2") and last in ("schlüssel", "schluessel", "key", "code"):
+        return Promise.PASSWORD
     if last in _TAILS:
         return Promise.NOTHING
     return _of_last_word(last, before)

@@ -11,10 +11,14 @@ from agent_memory.domain.screen.words import ANNOUNCED, CODE_TEXT, PASSWORD_TEXT
 
 # The verb or sign that says "and this is it". A few words may stand before it ("for the printer web page").
 _SAYS = re.compile(
-    r"(?i)\b(?:is(?: now| still)?(?: set to)?|was|are|equals|reads|to|with|lautet|lauten|ist|hei(?:ß|ss)t|auf|mit|es|era|son|est|"
+    r"(?i)\b(?:is(?: now| still)?(?: set to)?|was|are|equals|reads|to|with|lautet|lauten|ist|hei(?:ß|ss)t|auf|mit|es|era|son|est|war|waren|fue|var|je|on|"
     r"era|é|são|foi|è|jest|brzmi|это|à|a|now|jetzt)\b|=>?|:(?=[\s\"'`*「])|->|→|\s[-–—]\s|,\s"
 )
 _VALUE = re.compile(r"[\s\"'`“„«「『‘*(_]*(?P<value>[!-~À-ž€£§]{4,})")
+_QUOTES = "\"'`“”„«»,;:()*"
+_ENDS = ".,;:)]}"
+# Phrases so plain about a credential that even a hexadecimal value or a UUID behind them is one.
+_SPECIFIC = re.compile(r"(?i)(?:api|secret|client|access|app|bot|auth|private|signing|encryption|hmac|aes|license)[ _-]?(?:key|token|secret)$")
 _GAP_CHARS = 60
 # Words between the announcement and the verb that make the sentence speak about passwords instead of stating one.
 _ABOUT = re.compile(
@@ -35,7 +39,7 @@ _REVERSED = re.compile(
     r"(?i)(?P<value>[^\s\"'`“„«]{6,})[\"'`”»]?\s+(?:is|as|ist|als|est|comme|es|como|é|è|come|это|как)\s+[^\n.;:]{0,40}$"
 )
 _LOGIN = re.compile(r"(?:[\w.@-]{2,32})\s?[/:|]\s?[\"'`]?(?P<value>[^\s\"'`]{6,64})")
-_CODES = re.compile(r"\b[A-Za-z0-9]{4,8}(?:-[A-Za-z0-9]{4,8})+\b|\b\d{6,10}\b|\b[A-Za-z0-9]{8,12}\b")
+_CODES = re.compile(r"\b[A-Za-z0-9]{4,8}(?:-[A-Za-z0-9]{4,8})+\b|\b\d{6,10}\b|\b\d{4} \d{4}\b|\b[A-Za-z0-9]{8,12}\b")
 
 
 @functools.lru_cache(maxsize=1)
@@ -65,7 +69,7 @@ def _stated(place: Window) -> str | None:
 def _is_word(before: str, line: str, word: "re.Match[str]") -> bool:
     """Whether the announcement is a word of prose, not a piece of an identifier or of a longer word."""
     previous = line[word.start() - 1] if word.start() else before[-1:]
-    following = re.match(r"(?:s|es|e|en|n|er)?(?![\w./}(\[$?&-])|(?:s|es|e|en|n|er)?[.?!]?(?:\s|$)", line[word.end() :])
+    following = re.match(r"(?:s|es|e|en|n|er)?(?![\w./}(\[$?&@-])|(?:s|es|e|en|n|er)?[.?!]?(?:\s|$)", line[word.end() :])
     if not word.group().isascii():
         return previous not in ("_", "$", "{")
     if previous.isascii() and previous.isalpha():
@@ -76,10 +80,13 @@ def _is_word(before: str, line: str, word: "re.Match[str]") -> bool:
 def _after(word: str, rest: str, place: Window, before: str) -> str | None:
     password = PASSWORD_TEXT.fullmatch(word) is not None
     stated = "stated-password" if password else "stated-key"
-    if _CJK_WORD.match(word):
+    if _CJK_WORD.search(word):
         found = _CJK.match(rest)
+        if found and not found.group("says") and found.start("value"):
+            return None
         fits = found is not None and not _UNITS.match(found.group("next"))
-        return stated if fits and found and _says_secret(found.group("value"), True, password, place.joined) else None
+        says = found is not None and found.group("says") != ""
+        return stated if fits and found and _says_secret(found.group("value"), says, password, place.joined) else None
     rest = re.sub(r"^(?:s|es|e|en|n|er)\b", "", rest, count=1)
     if CODE_TEXT.search(word):
         return "stated-code" if _code(rest) else None
@@ -88,15 +95,19 @@ def _after(word: str, rest: str, place: Window, before: str) -> str | None:
     quoted = _QUOTED.match(rest)
     if quoted and _in_quotes(quoted.group("gap"), quoted.group("value"), password):
         return stated
+    specific = _SPECIFIC.search(before[-16:] + word) is not None and (" " in before[-16:] + word.strip())
     clause = re.split(r"[.;!?](?:\s|$)", rest[: _GAP_CHARS + 20], maxsplit=1)[0]
     ends = [(0, False)] + [(says.end(), True) for says in _SAYS.finditer(clause, 0, _GAP_CHARS)]
     for end, says in ends:
         if _ABOUT.search(rest[:end]):
             return None
         value = _VALUE.match(rest, end)
+        if value and specific and (values.is_hex(value.group("value").rstrip(_ENDS)) or values.is_uuid(value.group("value").rstrip(_ENDS))):
+            return stated
         if value and _is_value(value.group("value"), rest[value.end() :], says, password, place.joined):
             return stated
-    return None
+    typed = next(filter(values.is_typed_password, (word.strip(_QUOTES) for word in clause[:48].split())), None)
+    return stated if typed and (password or typed == clause.split()[0].strip(_QUOTES)) else None
 
 
 def _is_value(value: str, tail: str, says: bool, password: bool, joined: bool) -> bool:
@@ -107,7 +118,7 @@ def _is_value(value: str, tail: str, says: bool, password: bool, joined: bool) -
 def _code(rest: str) -> bool:
     """Four to eight digits after a verb, not followed by a unit."""
     for says in _SAYS.finditer(rest, 0, _GAP_CHARS):
-        digits = re.match(r"[\s\"'`*]*(?:\d{4,8}(?![\w.:/-])|\d\d(?:-\d\d){2,3}\b|\*?\d{4,8}#)", rest[says.end() :])
+        digits = re.match(r"[\s\"'`*]*(?:\d{4,8}(?![\w.:/-])|\d\d(?:-\d\d){2,3}\b|\d{3,4}-\d{2,3}-\d{3,4}\b|\*?\d{4,8}#)", rest[says.end() :])
         if digits and not _UNITS.match(rest[says.end() + digits.end() :]):
             return True
     return False
@@ -115,6 +126,8 @@ def _code(rest: str) -> bool:
 
 def _says_secret(value: str, says: bool, password: bool, joined: bool) -> bool:
     value = value.rstrip(".,;:)]}>」』。")
+    if value.isdigit():
+        return password and says and len(value) >= 4 and not re.fullmatch(r"(?:19|20)\d\d", value)
     if values.is_measure(value) or values.is_code(value) or values.is_documented(value) or "//" in value[:12]:
         return False
     shape = values.look(value)
@@ -122,8 +135,6 @@ def _says_secret(value: str, says: bool, password: bool, joined: bool) -> bool:
         return False
     digit = re.search(r"\d", value) is not None
     if password:
-        if shape is Look.NUMBER:
-            return says and len(value) >= 4 and not re.fullmatch(r"(?:19|20)\d\d", value)
         if shape is Look.STATED:
             letters = sum(map(str.isalpha, value))
             enough = digit and letters >= 2 and len(value) >= (8 if joined else 6 if not says else 5)
@@ -157,7 +168,7 @@ def _reversed(place: Window) -> str | None:
             value = found.group("value")
             password = PASSWORD_TEXT.fullmatch(word.group()) is not None
             signs = re.search(r"\d", value) is not None and re.search(r"[A-Za-z]", value) is not None
-            if signs and len(value) >= 8 and _says_secret(value, True, password, False):
+            if signs and len(value) >= 8 and not values.names_itself(value) and _says_secret(value, True, password, False):
                 return "stated-password" if password else "stated-key"
     return None
 
@@ -168,7 +179,7 @@ def _login(place: Window) -> str | None:
     for found in _LOGIN.finditer(line):
         value = found.group("value").rstrip(".,;:)")
         kinds = sum(re.search(kind, value) is not None for kind in (r"[a-z]", r"[A-Z]", r"\d", r"[^\w./:-]"))
-        if kinds >= 3 and values.look(value) >= Look.STATED and not values.is_measure(value) and "/" not in value:
+        if kinds >= 3 and (place.text[-1] in "/:|" or values.is_typed_password(value)) and values.look(value) >= Look.STATED and not values.is_measure(value) and "/" not in value:
             return "stated-password"
     return None
 
@@ -181,10 +192,12 @@ def _phrase(place: Window) -> str | None:
         run = re.search(r"\b[a-z]{3,8}(?:\s+[a-z]{3,8}){11,}\b", text)
         if run and not any(word in STOP_WORDS for word in run.group().split()[:12]):
             return "seed-phrase"
+    if re.search(r"2fa|mfa|totp|authenticator|setup", announced) and re.match(r"\W{0,4}(?:[a-z2-7]{4} ){3,}[a-z2-7]{4}\b", place.after):
+        return "seed-phrase"
     if re.search(r"code|key|码|コード|schlüssel", announced):
         codes = [code for code in _CODES.findall(place.after[:300]) if re.search(r"\d", code)]
         codes = [code for code in codes if not values.is_measure(code) and not re.fullmatch(r"(?:19|20)\d{2}-?\d*(?:-\d+)?", code)]
-        if len(codes) >= 2 or any(code.count("-") >= 1 and re.search(r"[a-zA-Z]", code) for code in codes):
+        if len(codes) >= 2 or any(("-" in code and re.search(r"[a-zA-Z]", code)) or code.count("-") >= 3 for code in codes):
             return "recovery-codes"
     return None
 
@@ -233,7 +246,7 @@ REVERSED = Structure(
 )
 LOGIN = Structure(
     "login-pair",
-    rb"(?i)\b(?:log(?:ged)?[ -]?in|login|sign in|credentials?|creds|account|user(?:name)?|anmeld\w*|zugang\w*|identifiants?|\xe7\x99\xbb\xe5\xbd\x95)\b[^\n/:|]*[/:|]",
+    rb"(?i)\b(?:log(?:ged)?[ -]?in|login|sign in|credentials?|creds|account|user(?:name)?|anmeld\w*|zugang\w*|identifiants?|\xe7\x99\xbb\xe5\xbd\x95)\b[^\n/:|]*[/:|]|[\w.@-]+ / [^\s]*[0-9]",
     _login,
     {},
     ("Log in to pfSense with root / Emys+{an6}1Z and disable the rule.",),
@@ -241,7 +254,7 @@ LOGIN = Structure(
 )
 PHRASE = Structure(
     "phrases",
-    rb"(?i)\b(?:(?:seed|recovery|backup|mnemonic|wallet|scratch|rescue|emergency|bip-?39|2fa|mfa|totp|secret)[ -]?"
+    rb"(?i)\b(?:(?:seed|recovery|backup|mnemonic|wallet|setup|authenticator|scratch|rescue|emergency|bip-?39|2fa|mfa|totp|secret)[ -]?"
     rb"(?:phrase|words?|codes?|keys?|mnemonic)|mnemonic|bip-?39|wiederherstellungs\w*|notfall-?codes?)",
     _phrase,
     {"seed-phrase": "twelve or more words of a seed phrase", "recovery-codes": "recovery codes open an account"},

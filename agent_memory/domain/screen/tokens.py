@@ -190,10 +190,18 @@ SHARED_SHAPES: tuple[Rule, ...] = (
     ),
     Rule(
         "prefixed-token",
-        r"(?-i:\b[A-Za-z][A-Za-z0-9]{1,11}_(?:[a-z0-9]{1,8}_)?[A-Za-z0-9]{28,}\b)",
+        r"(?-i:\b[A-Za-z][A-Za-z0-9]{1,11}[_-](?:[a-z0-9]{1,8}[_-])?[A-Za-z0-9]{28,}\b)",
         "a short prefix, an underscore and a long random string: how providers write tokens now",
         ("acme_live_{an40}", "zz9_{an32}"),
         ("test_secret_key_rotation_keeps_old_sessions", "pk_live_{an32}", "cus_{an14}"),
+        vendor=False,
+    ),
+    Rule(
+        "wallet-key",
+        r"(?-i:\b[5KL][1-9A-HJ-NP-Za-km-z]{50,51}\b)",
+        "a private key in wallet import format",
+        ("5{an50}",),
+        (),
         vendor=False,
     ),
     Rule(

@@ -36,8 +36,8 @@ def _userinfo(place: Window) -> str | None:
 
 def _bare(place: Window) -> str | None:
     """`user:password@host` without a scheme, as proxies, Go drivers and Oracle clients write it."""
-    found = re.match(r"([\w.+-]+)[:/]([^\s@\"'<>]{4,}?)@(tcp\(|unix\(|[\w.-]+(?::\d+|/|\.[a-z]{2,})?)", place.text)
-    if found is None or place.before.endswith(("://", "/", "@")) or _LOCAL.match(found.group(1)):
+    found = re.match(r"([\w.+-]+)[:/]([^\s@\"'<>]{4,}?)@/{0,2}(tcp\(|unix\(|[\w.-]+(?::\d+|/|\.[a-z]{2,})?)", place.text)
+    if found is None or place.before.endswith(("://", "/")) or _LOCAL.match(found.group(1)):
         return None
     user, password, host = found.groups()
     if host.startswith("sha") or not is_stated(password) or values.is_measure(password) or "/" in password:
@@ -60,6 +60,9 @@ def _hook(place: Window) -> str | None:
         bare = segment.partition("@")[0]
         if values.is_placeholder(bare) or values.is_measure(bare):
             continue
+        bare = bare.rpartition("-")[2] if re.match(r"[a-z]+-[0-9a-f]{20}", bare) else bare
+        if re.fullmatch(r"[a-z0-9]{20,}", bare) and re.search(r"\d", bare):
+            return "capability-url"
         if values.is_uuid(bare) or values.is_hex(bare) or values.is_random(bare, 16):
             return "capability-url"
     return None
@@ -80,7 +83,7 @@ USERINFO = Structure(
 )
 BARE_USERINFO = Structure(
     "bare-userinfo",
-    rb"[\w.+-]+[:/][^\s@/:\"'<>(]{4,64}@(?:tcp\(|unix\(|[\w.-]+)",
+    rb"[\w.+-]+[:/][^\s@/:\"'<>(]{4,64}@/{0,2}(?:tcp\(|unix\(|[\w.-]+)",
     _bare,
     {},
     ("proxy jdoe:Ous{dig6}x@proxy.corp:3128", "root:Marble{dig4}@tcp(db:3306)/app"),
@@ -88,7 +91,7 @@ BARE_USERINFO = Structure(
 )
 HOOK = Structure(
     "capability-url",
-    rb"(?i)(?:hooks?[\w.-]*|/(?:tokens?|keys?|secrets?|apikeys?|reset|invite|magic|verify|activate))/[\w/%.@:~-]{16}",
+    rb"(?i)(?:hooks?[\w.-]*|/(?:[\w-]*tokens?|[\w-]*keys?|secrets?|ical|calendar|feeds?|reset|invite|magic|verify|activate))/[\w/%.@:~-]{16}",
     _hook,
     {"capability-url": "whoever has this URL may use it"},
     (

@@ -19,14 +19,14 @@ MAX_READ = 80  # characters of a value that are read for a placeholder; bounds t
 _SIGNS = re.compile(r"[^A-Za-z0-9]")
 _MASK = re.compile(r"[*•●·xX#?_.=-]{3,}$|.{0,80}?(?:\*{3}|•{2}|…|\.\.\.|[xX]{5}|_{4}|-{4})")
 _WRAPPED = re.compile(
-    r"<[^>]*>?|\$[\w{(]|\{\{?[^}]*\}?|%[A-Z_][A-Z0-9_]*%|%\(|%s|#\{|\[(?:[A-Z _-]*|[a-z]+:[^\]]*|[a-z ]+)\]|\[\[|"
-    r"\(|@[\w./]+$|!\w+|&\w+$|\\[a-z]|=$|\|$|>-?$|\*\w+$"
+    r"<[^>]*>?|\$[\w{(]|\{\{?[^}]*\}?|%[A-Z_][A-Z0-9_]*%|%\w*\(|%s|#\{|\[(?:[A-Z _-]*|[a-z]+:[^\]]*|[a-z ]+)\]|\[\[|"
+    r"\(|@[\w./]+(?:$|\()|!\w+|&\w+$|\\[a-z]|=$|\|$|>-?$|\*\w+$"
 )
 _REFERENCE = re.compile(
     r"(?i)(?:op|vault|secrets?|env|ssm|keyring|keychain|file|sops|bws|doppler|ref\+\w+|aws-?sm|gcp-?sm|kv|azure-?kv|"
     r"data|akv|conjur|pass)(?:://|:)|arn:|projects/|enc[\[(]|\$ansible_vault|https?://|/(?:run|etc|var|home|usr|opt|"
     r"srv|data|mnt|tmp|root|app|secrets|config|path|Users)\b|~/|\.\.?/|[a-z]:\\|sha(?:1|256|384|512)[-:]|md5[-:]|"
-    r"refs?/|secret/|--\w"
+    r"refs?/|secret/|--\w|s-1-\d"
 )
 _PLACEHOLDER = re.compile(
     r"(?i)example|placeholder|redacted|change[-_ ]?(?:me|it|this)|replace|insert|dummy|\btodo\b|\btbd\b|fixme|masked|"
@@ -77,7 +77,7 @@ def is_documented(value: str) -> bool:
 def is_placeholder(value: str) -> bool:
     """Whether the value stands for another one: masked, wrapped, referred to, or a documented example."""
     value = value[:MAX_READ]
-    if not value or value.lower() in _VOID:
+    if not value or value.lower().rstrip("!?") in _VOID:
         return True
     return bool(
         _MASK.match(value) or _WRAPPED.match(value) or _REFERENCE.match(value) or _PLACEHOLDER.search(value)
@@ -127,7 +127,9 @@ def is_random(value: str, least: int = 16) -> bool:
     digits = kinds.count("d")
     if digits == 0:
         return changes >= 0.38 and len(body) >= 20
-    return changes >= 0.22 and digits >= 2 and digits < len(body)
+    if digits == 1:
+        return changes >= 0.35
+    return changes >= 0.22 and digits < len(body)
 
 
 def look(value: str) -> Look:
@@ -154,3 +156,11 @@ def is_measure(value: str) -> bool:
 def names_itself(value: str) -> bool:
     """Whether a value of letters only is itself a word for a credential (`password: password`, a translation)."""
     return _CREDENTIAL_WORD.search(value) is not None
+
+
+def is_typed_password(value: str) -> bool:
+    """Whether a string reads as a password by itself: lower and upper case, digits and a sign, and nothing of code."""
+    kinds = (r"[a-z]", r"[A-Z]", r"\d", r"[!#$%^&*?~+@]|\w-\d{3}")
+    if len(value) < 8 or not all(re.search(kind, value) for kind in kinds) or re.search(r"[/(){}\[\]<>=|\\]|::", value):
+        return False
+    return not (is_placeholder(value) or is_measure(value) or re.search(r"@[\w-]+\.|%[0-9A-F]{2}[A-Za-z]", value))
