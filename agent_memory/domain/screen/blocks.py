@@ -80,7 +80,9 @@ def _heading(place: Window) -> str | None:
 
 def _snmp(place: Window) -> str | None:
     value, _, _ = value_at((place.text[-1:] if place.text[-1:] in "\"'" else "") + place.after)
-    stated = values.look(value) >= Look.STATED and not values.is_measure(value) and re.search(r"\d", value)
+    stated = values.look(value) is Look.RANDOM or (
+        values.look(value) is Look.STATED and not values.is_measure(value) and re.search(r"\d", value)
+    )
     return "device-password" if stated and len(value) >= 5 else None
 
 

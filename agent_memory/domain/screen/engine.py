@@ -3,13 +3,13 @@
 import functools
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
 from agent_memory.domain.screen import blocks, commands, headers, prose, urls, values
 from agent_memory.domain.screen.assign import STRUCTURE as ASSIGNMENT
-from agent_memory.domain.screen.rules import Rule, Structure, is_live, window
+from agent_memory.domain.screen.rules import Rule, Structure, Window, is_live, window
 from agent_memory.domain.screen.tokens import SHARED_SHAPES, VENDOR_TOKENS
 from agent_memory.domain.screen.views import BLOB_PATTERN, MARKER_PATTERN, MAX_BLOBS, View, decoded_text, readings
 
@@ -65,6 +65,7 @@ class Work:
     """How much a screening did; the tests bound it, for times differ from machine to machine."""
 
     places: int = 0
+    judged: dict[tuple[str, Window], str | None] = field(default_factory=dict)  # readings repeat most of their places
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,8 @@ class Screen:
                 return
             start, end = match.span()
             name = self.rules[match.lastindex - 1].name
+            if name in _VENDORS and (data[end : end + 1] == b"+" or data[start - 1 : start] == b"+"):
+                continue  # three letters and luck, inside base64
             if token_is_live(name, data[start:end].decode("utf-8", "ignore")):
                 yield _hit(name, data, start, end, view)
 
@@ -120,11 +123,15 @@ class Screen:
                 if work.places >= MAX_PLACES:
                     return
                 start, end = match.span()
-                name = structure.judge(window(data, start, end, joined=view.joined))
+                place = window(data, start, end, joined=view.joined)
+                key = (structure.name, place)
+                name = work.judged[key] if key in work.judged else structure.judge(place)
+                work.judged[key] = name
                 if name is not None:
                     yield _hit(name, data, start, end, view)
 
 
+_VENDORS = frozenset(rule.name for rule in VENDOR_TOKENS)
 _PUBLIC_PREFIXES = frozenset(
     "pk cus pi ch in sub evt price prod acct req msg toolu call resp file run thread asst chatcmpl seti pm src card "
     "txn po re_id tr cs si ii il sha sha1 sha256 sha512 md5 rec tbl viw app fld wsp usr org team proj user item phc "

@@ -43,7 +43,7 @@ _PLAIN_OWNERS = frozenset(
     "public pub primary foreign sort partition cache row composite unique index lookup group object map dict hash hot "
     "arrow shift enter escape return i18n translation message lang locale idempotency dedup routing config ref "
     "registry natural surrogate candidate record bucket shard range translate label json dictionary publishable "
-    "known websocket s3 blob chunk file page event entity node etag content artifact image build commit digest checksum "
+    "known websocket socket s3 blob chunk file page event entity node etag content artifact image build commit digest checksum "
     "job trace span dedupe".split()
 )
 _PLAIN_TOKEN_OWNERS = frozenset(

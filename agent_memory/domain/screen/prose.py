@@ -87,6 +87,7 @@ def _after(word: str, rest: str, place: Window, before: str) -> str | None:
         fits = found is not None and not _UNITS.match(found.group("next"))
         says = found is not None and found.group("says") != ""
         return stated if fits and found and _says_secret(found.group("value"), says, password, place.joined) else None
+    plural = rest[:2].strip() == "s"
     rest = re.sub(r"^(?:s|es|e|en|n|er)\b", "", rest, count=1)
     if CODE_TEXT.search(word):
         return "stated-code" if _code(rest) else None
@@ -95,11 +96,11 @@ def _after(word: str, rest: str, place: Window, before: str) -> str | None:
     quoted = _QUOTED.match(rest)
     if quoted and _in_quotes(quoted.group("gap"), quoted.group("value"), password):
         return stated
-    specific = _SPECIFIC.search(before[-16:] + word) is not None and (" " in before[-16:] + word.strip())
+    specific = _SPECIFIC.search((place.before + before)[-16:] + word) is not None
     clause = re.split(r"[.;!?](?:\s|$)", rest[: _GAP_CHARS + 20], maxsplit=1)[0]
     ends = [(0, False)] + [(says.end(), True) for says in _SAYS.finditer(clause, 0, _GAP_CHARS)]
     for end, says in ends:
-        if _ABOUT.search(rest[:end]):
+        if _ABOUT.search(rest[:end]) or (plural and rest[end:].strip()[:6].isdigit()):
             return None
         value = _VALUE.match(rest, end)
         if value and specific and (values.is_hex(value.group("value").rstrip(_ENDS)) or values.is_uuid(value.group("value").rstrip(_ENDS))):
@@ -117,6 +118,8 @@ def _is_value(value: str, tail: str, says: bool, password: bool, joined: bool) -
 
 def _code(rest: str) -> bool:
     """Four to eight digits after a verb, not followed by a unit."""
+    if re.match(r"[\s#]*(?:\d{3,4}-\d{2,3}-\d{3,4}|\d{4,8}#)(?!\w)", rest):
+        return True
     for says in _SAYS.finditer(rest, 0, _GAP_CHARS):
         digits = re.match(r"[\s\"'`*]*(?:\d{4,8}(?![\w.:/-])|\d\d(?:-\d\d){2,3}\b|\d{3,4}-\d{2,3}-\d{3,4}\b|\*?\d{4,8}#)", rest[says.end() :])
         if digits and not _UNITS.match(rest[says.end() + digits.end() :]):
@@ -196,7 +199,7 @@ def _phrase(place: Window) -> str | None:
         return "seed-phrase"
     if re.search(r"code|key|码|コード|schlüssel", announced):
         codes = [code for code in _CODES.findall(place.after[:300]) if re.search(r"\d", code)]
-        codes = [code for code in codes if not values.is_measure(code) and not re.fullmatch(r"(?:19|20)\d{2}-?\d*(?:-\d+)?", code)]
+        codes = [code for code in codes if (code.count("-") >= 3 or not values.is_measure(code)) and not re.fullmatch(r"(?:19|20)\d{2}-?\d*(?:-\d+)?", code)]
         if len(codes) >= 2 or any(("-" in code and re.search(r"[a-zA-Z]", code)) or code.count("-") >= 3 for code in codes):
             return "recovery-codes"
     return None

@@ -197,14 +197,6 @@ SHARED_SHAPES: tuple[Rule, ...] = (
         vendor=False,
     ),
     Rule(
-        "wallet-key",
-        r"(?-i:\b[5KL][1-9A-HJ-NP-Za-km-z]{50,51}\b)",
-        "a private key in wallet import format",
-        ("5{an50}",),
-        (),
-        vendor=False,
-    ),
-    Rule(
         "license-key",
         r"(?-i:\b[A-Z0-9]{5}(?:-[A-Z0-9]{5}){4}\b)",
         "five groups of five: a licence or product key",

@@ -56,7 +56,7 @@ def _hook(place: Window) -> str | None:
     whole = (start.group()[::-1] if start else "") + address
     if _REVISION.search(whole) or not ("://" in whole or re.match(r"[\w-]+\.[\w.-]+/|/", whole)):
         return None
-    for segment in _SEGMENT.findall(address.partition("?")[0].partition("/")[2]):
+    for segment in _SEGMENT.findall(re.split(r"[?#]", address, maxsplit=1)[0].partition("/")[2]):
         bare = segment.partition("@")[0]
         if values.is_placeholder(bare) or values.is_measure(bare):
             continue
@@ -91,7 +91,7 @@ BARE_USERINFO = Structure(
 )
 HOOK = Structure(
     "capability-url",
-    rb"(?i)(?:hooks?[\w.-]*|/(?:[\w-]*tokens?|[\w-]*keys?|secrets?|ical|calendar|feeds?|reset|invite|magic|verify|activate))/[\w/%.@:~-]{16}",
+    rb"(?i)(?:hooks?[\w.-]*|/(?:[a-z]+-)?(?:tokens?|keys?|secrets?|ical|calendar|feeds?|reset|invite|magic|verify|activate))/[\w/%.@:~-]{16}",
     _hook,
     {"capability-url": "whoever has this URL may use it"},
     (

@@ -6,7 +6,7 @@ import re
 _IN_NAMES = (
     "pass pwd pw psk secret token key auth cred pin puk otp sid sess cookie sig sas jwt seed mnemonic code login appid "
     "bearer dsn kennw contrase clave senha chave segredo mdp jeton clé wachtwoord sleutel hasł haslo klucz lösenord "
-    "csrf xsrf pat salt webhook geheim schlüssel schluessel heslo parola access "
+    "csrf xsrf pat saml irk ltk webhook geheim schlüssel schluessel heslo parola access "
     "пароль Пароль ПАРОЛЬ ключ Ключ токен Токен секрет 密码 密碼 口令 密钥 密鑰 秘钥 令牌 凭证 パスワード 暗証 トークン 鍵 キー 비밀번호 암호 토큰 "
     "키"
 ).split()
