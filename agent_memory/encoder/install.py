@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable
+from contextlib import aclosing
 from pathlib import Path
 from typing import BinaryIO
 
@@ -20,7 +21,6 @@ ATTEMPTS = 6  # in a row without a byte of progress
 FIRST_PAUSE_S = 1.0  # doubled after each failure, up to MAX_PAUSE_S
 MAX_PAUSE_S = 30.0
 STALL_S = 30.0  # without a byte, the connection counts as dead
-CHUNK_BYTES = 1 << 20
 
 Progress = Callable[[str, int, int], None]
 """Called with a file's name, the bytes there are, and its full size."""
@@ -88,20 +88,25 @@ async def _append(url: str, file: ModelFile, part: Path, client: httpx.AsyncClie
     have = _size(part)
     headers = {"Range": f"bytes={have}-", "Accept-Encoding": "identity"} if have else {"Accept-Encoding": "identity"}
     timeout = httpx.Timeout(STALL_S)
-    async with client.stream("GET", url, headers=headers, timeout=timeout) as answer:
+    async with (
+        client.stream("GET", url, headers=headers, timeout=timeout) as answer,
+        aclosing(answer.aiter_raw()) as chunks,
+    ):
         if answer.status_code == 200:
             have = 0  # the server does not do ranges, and sends everything from the start
         elif answer.status_code != 206 or not answer.headers.get("content-range", "").startswith(f"bytes {have}-"):
             if answer.status_code in (408, 429) or answer.status_code >= 500:
                 return  # passing trouble
             raise InstallFailed(f"{file.name}: the server answered {answer.status_code}")
+        # Raw, in pieces as they come: chunks of a size would lose what was held back when the connection breaks.
+        # Closed above: a generator left to the collector closes its socket late.
         with _opened(part, have) as out:
-            async for chunk in answer.aiter_bytes(CHUNK_BYTES):
+            async for chunk in chunks:
                 have += len(chunk)
                 if have > file.size:
                     out.truncate(0)
                     raise InstallFailed(f"{file.name}: the server sends more than its {file.size} bytes")
-                out.write(chunk)  # a chunk is at most a megabyte: not worth a thread
+                out.write(chunk)  # some 64 KiB: not worth a thread
                 report(file.name, have, file.size)
 
 

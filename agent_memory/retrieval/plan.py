@@ -15,7 +15,7 @@ from agent_memory.retrieval.vocabulary import Vocabulary
 from agent_memory.retrieval.weights import WEIGHTS, Weights
 from agent_memory.store.stems import Stemmer
 
-MIN_COMPOUND = 5  # letters; shorter stems end or begin too many unrelated words
+MIN_COMPOUND = 5  # letters; shorter words end or begin too many unrelated ones
 MAX_COMPOUNDS = 6  # words made with one query word that are looked up beside it
 MAX_TRANSLATIONS = 48  # expressions; a long question can touch every idea of the table
 
@@ -78,8 +78,7 @@ class Planner:
         corrected: list[tuple[str, str]] = []
         extra: list[_Term] = []
         for term in terms:
-            if not term.documents:
-                extra += self._instead_of(term.text, corrected)
+            extra += self._beside(term, corrected)
         kept = self._rare([*terms, *extra], records)
         text = words.clean(query)
         for typed, meant in corrected:
@@ -103,21 +102,24 @@ class Planner:
             return [term for term in terms if term.documents <= limit]
         return terms
 
-    def _instead_of(self, word: str, corrected: list[tuple[str, str]]) -> list[_Term]:
-        """What to look up beside a word that no record holds: what it was meant to be, else compounds it is part of."""
-        stems = self._stemmer.stems(word)
-        if len(stems) != 1 or any(letter.isdigit() for letter in word) or words.cjk_runs(word):
+    def _beside(self, term: _Term, corrected: list[tuple[str, str]]) -> list[_Term]:
+        """What to look up beside a word that no record holds and that is not known to be spelt right: what it was meant
+        to be, else the compounds it is part of."""
+        word, stems = term.text, self._stemmer.stems(term.text)
+        plain = len(stems) == 1 and not any(letter.isdigit() for letter in word) and not words.cjk_runs(word)
+        if not plain or word.lower() in self._known:
             return []
         stem = stems[0]
-        found: list[str] = []
-        if word.lower() not in self._known:
-            found = [like for like in self._vocabulary.look_alikes(stem) if self._is_stem(like)]
-            if found:
-                ending = word[len(stem) :] if word.lower().startswith(stem) else ""
-                corrected.append((word, found[0] + ending))
-        if not found and len(stem) >= MIN_COMPOUND:
-            longer = self._vocabulary.beginning_with(stem, MAX_COMPOUNDS)
-            longer += self._vocabulary.ending_with(stem, MAX_COMPOUNDS - len(longer))
+        if term.documents:
+            found = self._vocabulary.compounds(stem, MAX_COMPOUNDS) if len(word) >= MIN_COMPOUND else []
+            return [_Term(longer, self._vocabulary.documents(longer)) for longer in found if self._is_stem(longer)]
+        found = [like for like in self._vocabulary.look_alikes(stem) if self._is_stem(like)]
+        if found:
+            ending = word[len(stem) :] if word.lower().startswith(stem) else ""
+            corrected.append((word, found[0] + ending))
+        elif len(word) >= MIN_COMPOUND:
+            longer = self._vocabulary.ending_with(stem, MAX_COMPOUNDS)
+            longer += self._vocabulary.beginning_with(stem, MAX_COMPOUNDS - len(longer))
             found = [other for other in longer if self._is_stem(other)]
         return [_Term(stem, self._vocabulary.documents(stem)) for stem in found]
 
