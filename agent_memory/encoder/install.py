@@ -8,7 +8,6 @@ import hashlib
 import json
 import os
 from collections.abc import Callable
-from contextlib import aclosing
 from pathlib import Path
 from typing import BinaryIO
 
@@ -88,24 +87,24 @@ async def _append(url: str, file: ModelFile, part: Path, client: httpx.AsyncClie
     have = _size(part)
     headers = {"Range": f"bytes={have}-", "Accept-Encoding": "identity"} if have else {"Accept-Encoding": "identity"}
     timeout = httpx.Timeout(STALL_S)
-    async with (
-        client.stream("GET", url, headers=headers, timeout=timeout) as answer,
-        aclosing(answer.aiter_raw()) as chunks,
-    ):
+    async with client.stream("GET", url, headers=headers, timeout=timeout) as answer:
         if answer.status_code == 200:
             have = 0  # the server does not do ranges, and sends everything from the start
         elif answer.status_code != 206 or not answer.headers.get("content-range", "").startswith(f"bytes {have}-"):
             if answer.status_code in (408, 429) or answer.status_code >= 500:
                 return  # passing trouble
             raise InstallFailed(f"{file.name}: the server answered {answer.status_code}")
-        # Raw, in pieces as they come: chunks of a size would lose what was held back when the connection breaks.
-        # Closed above: a generator left to the collector closes its socket late.
+        too_long = InstallFailed(f"{file.name}: the server sends more than its {file.size} bytes")
+        announced = answer.headers.get("content-length", "")
+        if announced.isdigit() and have + int(announced) > file.size:
+            raise too_long
         with _opened(part, have) as out:
-            async for chunk in chunks:
+            # Raw, in pieces as they come: chunks of a size would lose what was held back when the connection breaks.
+            async for chunk in answer.aiter_raw():
                 have += len(chunk)
                 if have > file.size:
                     out.truncate(0)
-                    raise InstallFailed(f"{file.name}: the server sends more than its {file.size} bytes")
+                    raise too_long
                 out.write(chunk)  # some 64 KiB: not worth a thread
                 report(file.name, have, file.size)
 
