@@ -6,6 +6,7 @@ from dataclasses import replace
 import apsw
 import numpy as np
 import numpy.typing as npt
+from sets import LabelledSet, Query
 
 from agent_memory.domain.terms import index_terms
 from agent_memory.encoder.index import VectorIndex
@@ -16,7 +17,6 @@ from agent_memory.retrieval.plan import Planner, QueryPlan
 from agent_memory.retrieval.vocabulary import Vocabulary
 from agent_memory.retrieval.weights import WEIGHTS, Weights
 from agent_memory.store.stems import Stemmer
-from sets import LabelledSet, Query
 
 Matrix = npt.NDArray[np.float32]
 
