@@ -4,7 +4,7 @@ A plan depends on the words of the index (`Vocabulary`) and never on the records
 """
 
 import math
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
 from agent_memory.domain import terms as words
@@ -30,6 +30,7 @@ class QueryPlan:
       text: the query with mistyped words put right; what the encoder should read.
       ideal: sum of the idf of the terms in `match` that the index holds, 0 or more; scales bm25 (see `fusion`).
       corrected: (typed, read as) pairs, in the order typed.
+      unknown: share of the terms that the index does not hold, not even put right, 0 to 1.
     """
 
     match: str
@@ -37,6 +38,7 @@ class QueryPlan:
     text: str
     ideal: float
     corrected: tuple[tuple[str, str], ...] = ()
+    unknown: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,7 @@ class Planner:
             text=text,
             ideal=sum(_idf(term.documents, records) for term in kept if term.documents),
             corrected=tuple(corrected),
+            unknown=_share(not term.documents and term.text not in dict(corrected) for term in terms),
         )
 
     def _documents(self, stems: Sequence[str]) -> int:
@@ -145,6 +148,12 @@ class Planner:
 def _all_of(pairs: list[str]) -> str:
     """An expression for records that hold every pair of a run: near enough to holding the run."""
     return "(" + " AND ".join(fts_query([pair]) for pair in pairs) + ")"
+
+
+def _share(flags: Iterable[bool]) -> float:
+    """How many of the flags are set, 0 for none at all."""
+    found = list(flags)
+    return sum(found) / len(found) if found else 0.0
 
 
 def _idf(documents: int, records: int) -> float:

@@ -142,11 +142,18 @@ def test_sessions_do_not_push_notes_aside() -> None:
     assert order([note, *turns])[0] == "ff"
 
 
-def test_an_answer_far_in_meaning_and_words_is_weak() -> None:
-    assert is_weak([Candidate("a", bm25=-0.2, cosine=0.1)], PLAN)
-    assert is_weak([], PLAN)
-    assert not is_weak([Candidate("a", bm25=-0.2, cosine=0.6)], PLAN)
-    assert not is_weak([Candidate("a", bm25=-9.0, cosine=0.1)], PLAN)
+def test_an_answer_far_in_meaning_that_does_not_stand_out_is_weak() -> None:
+    far = [Candidate(f"{n}", bm25=-2.0, cosine=0.25 - n / 1000) for n in range(9)]
+    assert is_weak(far, PLAN)
+    assert not is_weak([*far, Candidate("x", cosine=0.6)], PLAN)
+    assert not is_weak([Candidate("a", bm25=-9.0)], PLAN), "full text alone cannot tell"
+    assert not is_weak([], PLAN)
+
+
+def test_unknown_words_make_an_answer_weaker() -> None:
+    found = [Candidate(f"{n}", cosine=0.4) for n in range(9)]
+    assert not is_weak(found, PLAN)
+    assert is_weak(found, QueryPlan(match='"x"', translated="", text="x", ideal=5.0, unknown=0.75))
 
 
 def test_the_pool_holds_more_than_the_largest_limit() -> None:

@@ -38,6 +38,12 @@ def test_a_mistyped_word_is_read_as_the_one_it_was_meant_to_be() -> None:
     assert '"preview"' in plan.match
 
 
+def test_the_share_of_unknown_words_leaves_out_what_was_put_right() -> None:
+    known = planner(vocabulary("preview quota"), known_words=frozenset({"snowflake"}))
+    assert known.plan("preveiw snowflake", 100).unknown == 0.5
+    assert known.plan("", 100).unknown == 0.0
+
+
 def test_a_word_that_is_spelt_right_is_not_corrected() -> None:
     known = planner(vocabulary("broken window"), known_words=frozenset({"widow"}))
     assert known.plan("widow", 100).corrected == ()
