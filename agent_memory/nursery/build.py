@@ -21,6 +21,7 @@ from agent_memory.encoder.textmodel import shipped_vocabulary
 from agent_memory.homeassistant.states import EntityStates, open_states
 from agent_memory.nursery.embedding import Embedder
 from agent_memory.nursery.encoders import open_encoders
+from agent_memory.nursery.page import EncoderWatch, open_page
 from agent_memory.retrieval.concepts import shipped_concepts
 from agent_memory.retrieval.live import LiveIndexes
 from agent_memory.store import audit, records, token_file, usage
@@ -30,7 +31,7 @@ from agent_memory.store.worker import Store
 from agent_memory.tools import build_registry
 from agent_memory.tools.services import Policy, Services
 from agent_memory.web.auth import Doorkeeper
-from agent_memory.web.gate import Gate
+from agent_memory.web.gate import App, Gate
 from agent_memory.web.health import Health
 from agent_memory.web.mcp import McpFront
 from agent_memory.web.rest import build_app
@@ -46,6 +47,7 @@ class Parts:
     embedder: Embedder | None
     front: McpFront
     gate: Gate
+    page: App
 
 
 def build_indexes() -> LiveIndexes:
@@ -61,12 +63,14 @@ async def build(
     indexes: LiveIndexes,
     resources: AsyncExitStack,
     announce: Callable[[str, str], None],
+    mcp_url: str,
 ) -> Parts:
     """Build everything on an open store.
 
     Args:
       resources: closes the HTTP clients of encoders and Home Assistant.
       announce: called with client and token for every token made now.
+      mcp_url: where agents reach the server; the page repeats it.
     """
     await _prepare(store, settings)
     doorkeeper = _doorkeeper(settings, announce)
@@ -78,7 +82,8 @@ async def build(
     embedder = None if encoder is None else Embedder(store, indexes, encoder, older)
     health = Health(store, settings.data_dir, started_at=now(), encoder=encoder, embedder=embedder)
     app = build_app(registry, services, doorkeeper, health.report)
-    return Parts(services, embedder, front, Gate(mcp=front, app=app, allowed_hosts=settings.allowed_hosts))
+    page = open_page(settings, services, doorkeeper, EncoderWatch(encoder, embedder, indexes), mcp_url)
+    return Parts(services, embedder, front, Gate(mcp=front, app=app, allowed_hosts=settings.allowed_hosts), page)
 
 
 def now() -> datetime:

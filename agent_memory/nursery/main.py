@@ -2,8 +2,9 @@
 file closes.
 """
 
+import errno
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -22,6 +23,7 @@ from agent_memory.nursery.readings import run_read_log
 from agent_memory.nursery.retention import run_retention
 from agent_memory.nursery.sweep import run_anchor_sweep
 from agent_memory.store.worker import Store
+from agent_memory.web.gate import App
 
 log = structlog.get_logger("server")
 
@@ -40,10 +42,19 @@ class Bind:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
+class AddressInUse(OSError):
+    """Another process listens there; stop it or choose another port."""
+
+    def __init__(self, bind: Bind, option: str) -> None:
+        super().__init__(f"{bind} is in use by another process; stop it, or choose another port with {option}")
+
+
 async def serve(
     settings: Settings,
     *,
     bind: Bind,
+    page: Bind,
+    mcp_url: str,
     announce: Callable[[str, str], None],
     stop: trio.Event | None = None,
     task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED,
@@ -51,13 +62,16 @@ async def serve(
     """Run the server until a stop signal.
 
     Args:
+      bind, page: where agents reach the server, and where people reach the page.
+      mcp_url: the URL that agents use for `bind`; the page repeats it.
       announce: called with client and token for every token made at this start; the only time it can be shown.
       stop: set from outside to stop without a signal (tests).
-    Reports the addresses it listens on once it is ready.
-    Raises: DataFolderError, TokenFileError: the data folder, the database or the token file cannot be used.
+    Reports the addresses it listens on once it is ready, the page's last.
+    Raises: AddressInUse: another process listens on one of them.
+      DataFolderError, TokenFileError: the data folder, the database or the token file cannot be used.
     """
     started = trio.current_time()
-    stop = stop or trio.Event()
+    stop = trio.Event() if stop is None else stop
 
     def ready(addresses: list[str]) -> None:
         took_ms = round((trio.current_time() - started) * 1000)
@@ -68,19 +82,16 @@ async def serve(
         indexes = build_indexes()
         with Store(settings.data_dir, now=now, follower=indexes) as store:
             await outer.start(store.run)
-            parts = await build(settings, store, indexes, resources, announce)
+            parts = await build(settings, store, indexes, resources, announce, mcp_url)
             async with parts.front.run(), trio.open_nursery() as nursery:
                 await nursery.start(watch_signals, stop)
                 for task in tasks(settings, parts):
                     await nursery.start(task)
                 answer_in_json()
-                await hypercorn_serve(
-                    parts.gate,  # type: ignore[arg-type]
-                    http_config(bind),
-                    shutdown_trigger=stop.wait,
-                    mode="asgi",
-                    task_status=_Ready(ready),
-                )
+                async with trio.open_nursery() as fronts:  # over once both have answered what was running
+                    listens = await fronts.start(partial(run_front, parts.gate, bind, "--port", stop))
+                    listens += await fronts.start(partial(run_front, parts.page, page, "--page-port", stop))
+                    ready(listens)
                 nursery.cancel_scope.cancel()  # after the last answer; the store still works
     log.info("stopped")
 
@@ -119,11 +130,35 @@ def http_config(bind: Bind) -> HypercornConfig:
     return config
 
 
-class _Ready(trio.TaskStatus[list[str]]):
-    """Passes the addresses that hypercorn reports to a function."""
+async def run_front(
+    app: App, bind: Bind, option: str, stop: trio.Event, *, task_status: trio.TaskStatus[list[str]]
+) -> None:
+    """Serve an ASGI app until `stop`; reports the addresses it listens on.
 
-    def __init__(self, then: Callable[[list[str]], None]) -> None:
-        self._then = then
+    Args: option: the command-line option that moves it.
+    Raises: AddressInUse.
+    """
+    taken = False
+    try:
+        await hypercorn_serve(
+            app,
+            http_config(bind),
+            shutdown_trigger=stop.wait,
+            mode="asgi",
+            task_status=task_status,
+        )
+    except* OSError as group:
+        taken = all(error.errno == errno.EADDRINUSE for error in leaves(group))
+        if not taken:
+            raise
+    if taken:
+        raise AddressInUse(bind, option)
 
-    def started(self, value: list[str] | None = None) -> None:
-        self._then(value or [])
+
+def leaves(group: BaseExceptionGroup[OSError]) -> Iterator[OSError]:
+    """The errors in a group, however deep."""
+    for error in group.exceptions:
+        if isinstance(error, BaseExceptionGroup):
+            yield from leaves(error)
+        else:
+            yield error

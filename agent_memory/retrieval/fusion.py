@@ -54,13 +54,16 @@ def rank(
 
 
 def is_weak(candidates: Sequence[Candidate], plan: QueryPlan, weights: Weights = WEIGHTS) -> bool:
-    """Whether nothing found is convincing: no record is near in meaning, and none holds most of the query's words.
+    """Whether nothing found is convincing: no record is near in meaning or stands out, and words are unknown.
 
-    A hint for callers that would rather hand over nothing than a guess; the hits stay the same.
+    A hint for callers that would rather hand over nothing than a guess (a hook that searches with every prompt); the
+    hits stay the same. Never true without cosines: full text alone cannot tell.
     """
-    nearest = max((_cosine(candidate) for candidate in candidates), default=-1.0)
-    words = max(_words(candidates, plan, weights).values(), default=0.0)
-    return nearest < weights.weak_cosine and words < weights.weak_words
+    cosines = sorted((c.cosine for c in candidates if c.cosine is not None), reverse=True)
+    if not cosines:
+        return False
+    lead = cosines[0] - cosines[min(4, len(cosines) - 1)]
+    return cosines[0] + weights.weak_lead * lead + weights.weak_unknown * plan.unknown < weights.weak_below
 
 
 _Scored = list[tuple[Candidate, float, tuple[str, ...]]]

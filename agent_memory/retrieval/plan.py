@@ -4,7 +4,7 @@ A plan depends on the words of the index (`Vocabulary`) and never on the records
 """
 
 import math
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
 from agent_memory.domain import terms as words
@@ -15,7 +15,7 @@ from agent_memory.retrieval.vocabulary import Vocabulary
 from agent_memory.retrieval.weights import WEIGHTS, Weights
 from agent_memory.store.stems import Stemmer
 
-MIN_COMPOUND = 5  # letters; shorter stems end or begin too many unrelated words
+MIN_COMPOUND = 5  # letters; shorter words end or begin too many unrelated ones
 MAX_COMPOUNDS = 6  # words made with one query word that are looked up beside it
 MAX_TRANSLATIONS = 48  # expressions; a long question can touch every idea of the table
 
@@ -30,6 +30,7 @@ class QueryPlan:
       text: the query with mistyped words put right; what the encoder should read.
       ideal: sum of the idf of the terms in `match` that the index holds, 0 or more; scales bm25 (see `fusion`).
       corrected: (typed, read as) pairs, in the order typed.
+      unknown: share of the terms that the index does not hold, not even put right, 0 to 1.
     """
 
     match: str
@@ -37,6 +38,7 @@ class QueryPlan:
     text: str
     ideal: float
     corrected: tuple[tuple[str, str], ...] = ()
+    unknown: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +80,7 @@ class Planner:
         corrected: list[tuple[str, str]] = []
         extra: list[_Term] = []
         for term in terms:
-            if not term.documents:
-                extra += self._instead_of(term.text, corrected)
+            extra += self._beside(term, corrected)
         kept = self._rare([*terms, *extra], records)
         text = words.clean(query)
         for typed, meant in corrected:
@@ -90,6 +91,7 @@ class Planner:
             text=text,
             ideal=sum(_idf(term.documents, records) for term in kept if term.documents),
             corrected=tuple(corrected),
+            unknown=_share(not term.documents and term.text not in dict(corrected) for term in terms),
         )
 
     def _documents(self, stems: Sequence[str]) -> int:
@@ -103,21 +105,24 @@ class Planner:
             return [term for term in terms if term.documents <= limit]
         return terms
 
-    def _instead_of(self, word: str, corrected: list[tuple[str, str]]) -> list[_Term]:
-        """What to look up beside a word that no record holds: what it was meant to be, else compounds it is part of."""
-        stems = self._stemmer.stems(word)
-        if len(stems) != 1 or any(letter.isdigit() for letter in word) or words.cjk_runs(word):
+    def _beside(self, term: _Term, corrected: list[tuple[str, str]]) -> list[_Term]:
+        """What to look up beside a word that no record holds and that is not known to be spelt right: what it was meant
+        to be, else the compounds it is part of."""
+        word, stems = term.text, self._stemmer.stems(term.text)
+        plain = len(stems) == 1 and not any(letter.isdigit() for letter in word) and not words.cjk_runs(word)
+        if not plain or word.lower() in self._known:
             return []
         stem = stems[0]
-        found: list[str] = []
-        if word.lower() not in self._known:
-            found = [like for like in self._vocabulary.look_alikes(stem) if self._is_stem(like)]
-            if found:
-                ending = word[len(stem) :] if word.lower().startswith(stem) else ""
-                corrected.append((word, found[0] + ending))
-        if not found and len(stem) >= MIN_COMPOUND:
-            longer = self._vocabulary.beginning_with(stem, MAX_COMPOUNDS)
-            longer += self._vocabulary.ending_with(stem, MAX_COMPOUNDS - len(longer))
+        if term.documents:
+            found = self._vocabulary.compounds(stem, MAX_COMPOUNDS) if len(word) >= MIN_COMPOUND else []
+            return [_Term(longer, self._vocabulary.documents(longer)) for longer in found if self._is_stem(longer)]
+        found = [like for like in self._vocabulary.look_alikes(stem) if self._is_stem(like)]
+        if found:
+            ending = word[len(stem) :] if word.lower().startswith(stem) else ""
+            corrected.append((word, found[0] + ending))
+        elif len(word) >= MIN_COMPOUND:
+            longer = self._vocabulary.ending_with(stem, MAX_COMPOUNDS)
+            longer += self._vocabulary.beginning_with(stem, MAX_COMPOUNDS - len(longer))
             found = [other for other in longer if self._is_stem(other)]
         return [_Term(stem, self._vocabulary.documents(stem)) for stem in found]
 
@@ -143,6 +148,12 @@ class Planner:
 def _all_of(pairs: list[str]) -> str:
     """An expression for records that hold every pair of a run: near enough to holding the run."""
     return "(" + " AND ".join(fts_query([pair]) for pair in pairs) + ")"
+
+
+def _share(flags: Iterable[bool]) -> float:
+    """How many of the flags are set, 0 for none at all."""
+    found = list(flags)
+    return sum(found) / len(found) if found else 0.0
 
 
 def _idf(documents: int, records: int) -> float:

@@ -50,14 +50,14 @@ class Server:
         begun = time.monotonic()
         with self.log_path.open("wb") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "agent_memory", "serve", "--data", str(self.folder), "--port", "0"],
+                [sys.executable, "-m", "agent_memory", "serve", "--data", str(self.folder), "--port", "0", "--page-port", "0"],
                 cwd=ROOT,
                 env={**os.environ, "PYTHONUNBUFFERED": "1", **(self.environment or {})},
                 stderr=log,
                 stdout=log,
             )
         while time.monotonic() - begun < READY_S:
-            found = re.search(r"event=ready .*listens=\S*http://[\d.]+:(\d+)", self.log())
+            found = re.search(r"event=ready .*listens=http://[\d.]+:(\d+)", self.log())
             if found:
                 self.ready_s = time.monotonic() - begun
                 self.port = int(found[1])
