@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 import trio
-from support.server import Server
-from support.world import Ticking, World, open_world
 
 from agent_memory.store.worker import Store
+from support.server import Server
+from support.world import Ticking, World, open_world
 
 
 async def inline(function: Callable[[], Any], /) -> Any:

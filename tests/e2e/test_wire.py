@@ -3,11 +3,11 @@
 import json
 
 import pytest
+
+from agent_memory.web.requests import BODY_MAX_BYTES
 from support.http import raw
 from support.server import Server
 from support.world import token_of
-
-from agent_memory.web.requests import BODY_MAX_BYTES
 
 HEAD = f"Host: localhost\r\nAuthorization: Bearer {token_of('owner')}\r\n"
 JSON = "Content-Type: application/json\r\n"

@@ -50,7 +50,18 @@ class Server:
         begun = time.monotonic()
         with self.log_path.open("wb") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "agent_memory", "serve", "--data", str(self.folder), "--port", "0", "--page-port", "0"],
+                [
+                    sys.executable,
+                    "-m",
+                    "agent_memory",
+                    "serve",
+                    "--data",
+                    str(self.folder),
+                    "--port",
+                    "0",
+                    "--page-port",
+                    "0",
+                ],
                 cwd=ROOT,
                 env={**os.environ, "PYTHONUNBUFFERED": "1", **(self.environment or {})},
                 stderr=log,

@@ -170,7 +170,9 @@ async def open_world(store: Store, **options: Any) -> AsyncIterator[World]:
     settings = config.load(str(folder), str(file), {})
     store.follower = indexes = build_indexes()
     async with AsyncExitStack() as resources:
-        parts = await build(settings, store, indexes, resources, lambda _client, _token: None)
+        parts = await build(
+            settings, store, indexes, resources, lambda _client, _token: None, "http://127.0.0.1:8765/mcp"
+        )
         # Both fronts share this one object; only its clock and its dice are the test's.
         object.__setattr__(parts.services, "now", Ticking())
         object.__setattr__(parts.services, "entropy", random.Random(0).randbytes)

@@ -1,10 +1,10 @@
 """The rules that come first and hold on every path, known or not; and that every error is JSON."""
 
 import pytest
-from support.http import asgi
-from support.world import World, token_of
 
 from agent_memory.web.requests import BODY_MAX_BYTES
+from support.http import asgi
+from support.world import World, token_of
 
 PATHS = ("/mcp", "/api/search", "/api/no-such-tool", "/health", "/healthz", "/", "/no/such/path", "/api/openapi.json")
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD", "TRACE")
