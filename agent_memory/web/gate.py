@@ -73,7 +73,11 @@ class _Answer:
             self._started = True
             kept = [(name, value) for name, value in message.get("headers", []) if name.lower() != b"server"]
             message = {**message, "headers": [*kept, (b"server", SERVER.encode())]}
-        await self._send(message)
+        # After the last part hypercorn tells the app of a disconnect and then starts the connection's idle timer, here,
+        # in the app's own task. Quart cancels that task on a disconnect: unshielded, the timer would never start, and
+        # the connection would never time out and hold up every stop.
+        with trio.CancelScope(shield=not message.get("more_body", False)):
+            await self._send(message)
 
     async def refuse(self, error: ServiceError) -> None:
         if self._started:

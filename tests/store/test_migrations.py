@@ -12,6 +12,8 @@ from support.world import Ticking
 
 NOW = Ticking()
 
+KEPT = "INSERT INTO audit (at, client, action, outcome) VALUES ('2026-01-01T00:00:00.000Z', 'c', 'kept', 'ok')"
+
 
 def open_at(path: Path, version: int) -> apsw.Connection:
     """A database as that schema version left it."""
@@ -58,9 +60,7 @@ def test_every_released_schema_becomes_the_newest(tmp_path: Path, version: int) 
 def test_a_database_with_content_is_copied_first_and_only_the_newest_copy_is_kept(tmp_path: Path) -> None:
     path = tmp_path / DATABASE
     connection = open_at(path, 1)
-    connection.execute(
-        "INSERT INTO audit (at, client, action, outcome) VALUES ('2026-01-01T00:00:00.000Z', 'c', 'kept', 'ok')"
-    )
+    connection.execute(KEPT)
     migrate(connection, path, now=NOW())
     (copy,) = (tmp_path / SAFETY_FOLDER).iterdir()
     assert copy.stat().st_mode & 0o077 == 0

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+import apsw
 import httpx
 
 from support.world import OPTIONS, token_of
@@ -92,6 +93,14 @@ class Server:
         code = self.process.wait(within_s)
         assert code == 0, f"exit code {code}:\n{self.log()}"
         return time.monotonic() - begun
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """What a statement reads from the database of a server that has ended."""
+        conn = apsw.Connection(str(self.folder / "memory.db"))
+        try:
+            return [tuple(row) for row in conn.execute(sql)]
+        finally:
+            conn.close()
 
     def end(self) -> None:
         """Whatever state it is in."""
