@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 DEFAULT_HOST: Final = "127.0.0.1"
 DEFAULT_PORT: Final = 8765
 DEFAULT_PAGE_PORT: Final = 8766
+INGRESS_PORT: Final = 8099  # where the Supervisor looks for an add-on's page
 
 data_option = click.option("--data", metavar="DIR", help="Data folder.")
 options_option = click.option("--options", metavar="FILE", help="Options file (JSON) instead of DIR/options.json.")

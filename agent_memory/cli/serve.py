@@ -1,5 +1,7 @@
 """`serve`: run the server."""
 
+from typing import TYPE_CHECKING
+
 import click
 
 from agent_memory import __version__
@@ -7,6 +9,7 @@ from agent_memory.cli.frame import (
     DEFAULT_HOST,
     DEFAULT_PAGE_PORT,
     DEFAULT_PORT,
+    INGRESS_PORT,
     data_option,
     load_settings,
     options_option,
@@ -14,15 +17,20 @@ from agent_memory.cli.frame import (
     say,
 )
 
+if TYPE_CHECKING:
+    from agent_memory.nursery.main import Bind
+
 
 @click.command()
 @data_option
 @options_option
 @click.option("--host", help=f"Address to listen on; {DEFAULT_HOST} unless run as an add-on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=DEFAULT_PORT, show_default=True)
-@click.option("--page-host", default=DEFAULT_HOST, show_default=True, help="Address of the page.")
-@click.option("--page-port", type=click.IntRange(0, 65535), default=DEFAULT_PAGE_PORT, show_default=True)
-def serve(data: str | None, options: str | None, host: str | None, port: int, page_host: str, page_port: int) -> None:
+@click.option("--page-host", help=f"Address of the page; {DEFAULT_HOST} unless run as an add-on.")
+@click.option("--page-port", type=click.IntRange(0, 65535), help=f"{DEFAULT_PAGE_PORT} unless run as an add-on.")
+def serve(
+    data: str | None, options: str | None, host: str | None, port: int, page_host: str | None, page_port: int | None
+) -> None:
     """Run the server until SIGTERM or Ctrl-C."""
     import gc
 
@@ -40,6 +48,7 @@ def serve(data: str | None, options: str | None, host: str | None, port: int, pa
     gc.enable()
     settings = load_settings(data, options)
     host = host or ("0.0.0.0" if settings.in_addon else DEFAULT_HOST)  # noqa: S104 - the add-on's port is mapped
+    page = page_bind(page_host, page_port, settings.in_addon)
     url = f"http://{reachable(host, settings.in_addon)}:{port}/mcp"
     logs.configure()
     say(f"Agent Memory {__version__}, data folder {settings.data_dir}")
@@ -50,7 +59,18 @@ def serve(data: str | None, options: str | None, host: str | None, port: int, pa
         say("\n".join(log_lines(name, url, token)))
 
     with refusals():
-        trio.run(lambda: run_server(settings, bind=Bind(host, port), announce=announce))
+        trio.run(lambda: run_server(settings, bind=Bind(host, port), page=page, mcp_url=url, announce=announce))
+
+
+def page_bind(host: str | None, port: int | None, in_addon: bool) -> "Bind":
+    """Where the page listens. In the add-on every address, as ingress comes from outside the container: the page
+    itself answers the Supervisor and this machine alone.
+    """
+    from agent_memory.nursery.main import Bind
+
+    default_host = "0.0.0.0" if in_addon else DEFAULT_HOST  # noqa: S104
+    default_port = INGRESS_PORT if in_addon else DEFAULT_PAGE_PORT
+    return Bind(host or default_host, default_port if port is None else port)
 
 
 def reachable(host: str, in_addon: bool) -> str:

@@ -59,7 +59,7 @@ def _claude_code(url: str, token: str) -> tuple[Step, ...]:
 
 
 def _codex(url: str, token: str) -> tuple[Step, ...]:
-    # Codex takes no token in its file, only the name of a variable (learn: `bearer_token` there is rejected)
+    # Codex takes no token in its file, only the name of a variable (it rejects `bearer_token` there)
     table = "\n".join(
         (
             f"[mcp_servers.{SERVER.replace('-', '_')}]",
@@ -90,8 +90,13 @@ def _gemini(url: str, token: str) -> tuple[Step, ...]:
 
 
 def _opencode(url: str, token: str) -> tuple[Step, ...]:
+    # oauth false: opencode otherwise answers a 401 with a sign-in that this server does not have
     server = {"type": "remote", "url": url, "oauth": False, "headers": {"Authorization": _bearer(token)}}
-    return (_json_step("opencode, in ~/.config/opencode/opencode.json", {"mcp": {SERVER: server}}),)
+    file = "~/.config/opencode/opencode.json"
+    return (
+        _json_step(f"opencode 2, in {file}", {"mcp": {"servers": {SERVER: server}}}),
+        _json_step(f"opencode 1, in {file}", {"mcp": {SERVER: server}}),
+    )
 
 
 def _json_step(title: str, entry: object) -> Step:

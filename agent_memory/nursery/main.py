@@ -1,36 +1,28 @@
-"""Builds everything and opens the one nursery. The nesting is the order of stopping: requests, timers, store, file."""
+"""Opens the one nursery. The nesting is the order of stopping: requests drain, tasks stop, the store finishes, the
+file closes.
+"""
 
-import secrets
+import errno
 import signal
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import structlog
 import trio
-from apsw import Connection
 from hypercorn.config import Config as HypercornConfig
 from hypercorn.trio import serve as hypercorn_serve
 
 from agent_memory import __version__
 from agent_memory.config import Settings
-from agent_memory.domain import namespaces
-from agent_memory.domain.clients import new_token
-from agent_memory.domain.records import stamp
+from agent_memory.nursery.build import Parts, build, build_indexes, now
 from agent_memory.nursery.readings import run_read_log
 from agent_memory.nursery.retention import run_retention
-from agent_memory.store import audit, records, token_file, usage
-from agent_memory.store.read_log import ReadLog
+from agent_memory.nursery.sweep import run_anchor_sweep
 from agent_memory.store.worker import Store
-from agent_memory.tools import build_registry
-from agent_memory.tools.services import Policy, Services
-from agent_memory.web.auth import Doorkeeper
-from agent_memory.web.gate import Gate
-from agent_memory.web.health import Health
-from agent_memory.web.mcp import McpFront
-from agent_memory.web.rest import build_app
+from agent_memory.web.gate import App
 
 log = structlog.get_logger("server")
 
@@ -49,10 +41,19 @@ class Bind:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
+class AddressInUse(OSError):
+    """Another process listens there; stop it or choose another port."""
+
+    def __init__(self, bind: Bind, option: str) -> None:
+        super().__init__(f"{bind} is in use by another process; stop it, or choose another port with {option}")
+
+
 async def serve(
     settings: Settings,
     *,
     bind: Bind,
+    page: Bind,
+    mcp_url: str,
     announce: Callable[[str, str], None],
     stop: trio.Event | None = None,
     task_status: trio.TaskStatus[list[str]] = trio.TASK_STATUS_IGNORED,
@@ -60,79 +61,49 @@ async def serve(
     """Run the server until a stop signal.
 
     Args:
+      bind, page: where agents reach the server, and where people reach the page.
+      mcp_url: the URL that agents use for `bind`; the page repeats it.
       announce: called with client and token for every token made at this start; the only time it can be shown.
       stop: set from outside to stop without a signal (tests).
-    Reports the addresses it listens on once it is ready.
-    Raises: DataFolderError, TokenFileError: the data folder, the database or the token file cannot be used.
+    Reports the addresses it listens on once it is ready, the page's last.
+    Raises: AddressInUse: another process listens on one of them.
+      DataFolderError, TokenFileError: the data folder, the database or the token file cannot be used.
     """
     started = trio.current_time()
-    stop = stop or trio.Event()
-    async with trio.open_nursery() as outer:
-        with Store(settings.data_dir, now=_now) as store:
+    stop = trio.Event() if stop is None else stop
+
+    def ready(addresses: list[str]) -> None:
+        took_ms = round((trio.current_time() - started) * 1000)
+        log.info("ready", version=__version__, listens=",".join(addresses), took_ms=took_ms)
+        task_status.started(addresses)
+
+    async with trio.open_nursery() as outer, AsyncExitStack() as resources:
+        indexes = build_indexes()
+        with Store(settings.data_dir, now=now, follower=indexes) as store:
             await outer.start(store.run)
-            await prepare(store, settings)
-            doorkeeper = _doorkeeper(settings, announce)
-            services = build_services(settings, store)
-            registry = build_registry()
-            front = McpFront(registry, services, doorkeeper)
-            health = Health(store, settings.data_dir, started_at=_now())
-            app = build_app(registry, services, doorkeeper, health.report)
-            gate = Gate(mcp=front, app=app, allowed_hosts=settings.allowed_hosts)
-
-            def ready(addresses: list[str]) -> None:
-                log.info("ready", version=__version__, listens=",".join(addresses), took_ms=_since_ms(started))
-                task_status.started(addresses)
-
-            async with front.run(), trio.open_nursery() as nursery:
+            parts = await build(settings, store, indexes, resources, announce, mcp_url)
+            async with parts.front.run(), trio.open_nursery() as nursery:
                 await nursery.start(watch_signals, stop)
-                await nursery.start(run_read_log, services.read_log, store)
-                await nursery.start(partial(run_retention, store, days=settings.retention_deleted_days, now=_now))
-                await hypercorn_serve(
-                    gate,  # type: ignore[arg-type]
-                    http_config(bind),
-                    shutdown_trigger=stop.wait,
-                    mode="asgi",
-                    task_status=_Ready(ready),
-                )
+                for task in tasks(settings, parts):
+                    await nursery.start(task)
+                async with trio.open_nursery() as fronts:  # over once both have answered what was running
+                    listens = await fronts.start(partial(run_front, parts.gate, bind, "--port", stop))
+                    listens += await fronts.start(partial(run_front, parts.page, page, "--page-port", stop))
+                    ready(listens)
                 nursery.cancel_scope.cancel()  # after the last answer; the store still works
     log.info("stopped")
 
 
-async def prepare(store: Store, settings: Settings) -> None:
-    """What changes in the database at start: owner renames, and the day that usage counting began."""
-    now = stamp(_now())
-
-    def work(conn: Connection) -> int:
-        usage.start_counting(conn, now=now)
-        moves = {
-            old: new
-            for old in records.namespaces(conn)
-            if (new := namespaces.rename(old, settings.namespace_renames)) != old
-        }
-        for old, new in moves.items():
-            moved = records.rename_namespaces(conn, {old: new}, now=now)
-            audit.note(
-                conn, at=now, client="server", action="rename", namespace=new, context={"from": old, "records": moved}
-            )
-        return len(moves)
-
-    renamed = await store.write(work)
-    if renamed:
-        log.info("renamed", namespaces=renamed)
-
-
-def build_services(settings: Settings, store: Store) -> Services:
-    """What the tools work with, from the settings."""
-    policy = Policy(
-        forges=settings.forge_rules,
-        project_links=settings.project_links,
-        hubs=frozenset(settings.hubs),
-        context_budget_tokens=settings.context_budget_tokens,
-        hard_context_limit_tokens=settings.hard_context_limit_tokens,
-        summary_candidates=settings.summary_candidates,
-        enrichment=settings.ollama_url is not None,
-    )
-    return Services(store=store, read_log=ReadLog(), policy=policy, now=_now, entropy=secrets.token_bytes)
+def tasks(settings: Settings, parts: Parts) -> list[Callable[..., Awaitable[Any]]]:
+    """The tasks that run beside the HTTP server, in the order they start."""
+    services = parts.services
+    found: list[Callable[..., Awaitable[Any]]] = [partial(run_read_log, services.read_log, services.store)]
+    if parts.embedder is not None:
+        found += [parts.embedder.run, parts.embedder.run_probe]
+    if services.entity_states is not None:
+        found.append(partial(run_anchor_sweep, services, every_hours=settings.anchor_sweep_hours))
+    found.append(partial(run_retention, services.store, days=settings.retention_deleted_days, now=now))
+    return found
 
 
 async def watch_signals(stop: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
@@ -157,27 +128,35 @@ def http_config(bind: Bind) -> HypercornConfig:
     return config
 
 
-class _Ready(trio.TaskStatus[list[str]]):
-    """Passes the addresses that hypercorn reports to a function."""
+async def run_front(
+    app: App, bind: Bind, option: str, stop: trio.Event, *, task_status: trio.TaskStatus[list[str]]
+) -> None:
+    """Serve an ASGI app until `stop`; reports the addresses it listens on.
 
-    def __init__(self, then: Callable[[list[str]], None]) -> None:
-        self._then = then
+    Args: option: the command-line option that moves it.
+    Raises: AddressInUse.
+    """
+    taken = False
+    try:
+        await hypercorn_serve(
+            app,
+            http_config(bind),
+            shutdown_trigger=stop.wait,
+            mode="asgi",
+            task_status=task_status,
+        )
+    except* OSError as group:
+        taken = all(error.errno == errno.EADDRINUSE for error in leaves(group))
+        if not taken:
+            raise
+    if taken:
+        raise AddressInUse(bind, option)
 
-    def started(self, value: list[str] | None = None) -> None:
-        self._then(value or [])
 
-
-def _doorkeeper(settings: Settings, announce: Callable[[str, str], None]) -> Doorkeeper:
-    make_token = partial(new_token, secrets.token_bytes)
-    issued = token_file.settle(settings.data_dir, settings.clients, make_token)
-    for name, token in issued.new_tokens.items():
-        announce(name, token)
-    return Doorkeeper(issued.clients, reload=token_file.Watcher(settings.data_dir, settings.clients).changed)
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
-def _since_ms(started: float) -> int:
-    return round((trio.current_time() - started) * 1000)
+def leaves(group: BaseExceptionGroup[OSError]) -> Iterator[OSError]:
+    """The errors in a group, however deep."""
+    for error in group.exceptions:
+        if isinstance(error, BaseExceptionGroup):
+            yield from leaves(error)
+        else:
+            yield error

@@ -98,7 +98,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("fusion", choice("rrf", "score"), "rrf",
            "How full-text and vector hits are merged: by reciprocal rank, or by score."),
     Option("allowed_hosts", list_of(host()), [], "Host headers that are answered; empty answers any.", built=True),
-    Option("page_actions", flag(), False, "Buttons on the page that promote and forget candidates."),
+    Option("page_actions", flag(), False, "Buttons on the page that promote and forget candidates.", built=True),
     Option("home_assistant_url", url(), None,
            "Home Assistant for the anchor sweep when this is not its add-on, such as http://homeassistant.local:8123."),
     Option("home_assistant_token", _TOKEN, None, "Its long-lived access token.", secret=True),

@@ -62,6 +62,16 @@ def latest(conn: Connection, *, limit: int, action: str | None = None) -> list[A
     return [_row(row) for row in rows]
 
 
+def of_record(conn: Connection, record_id: str, *, limit: int) -> list[AuditRow]:
+    """The newest rows about one record, newest first."""
+    rows = conn.execute(
+        "SELECT seq, at, client, action, outcome, record_id, namespace, context"
+        " FROM audit WHERE record_id = ? ORDER BY seq DESC LIMIT ?",
+        (record_id, limit),
+    )
+    return [_row(row) for row in rows]
+
+
 def _row(row: tuple[Any, ...]) -> AuditRow:
     fields = list(row)
     fields[7] = json.loads(fields[7]) if fields[7] else {}

@@ -1,7 +1,7 @@
 """Opening the database file: the data folder, the lock on it, pragmas, and the refusals a person can act on."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,12 +50,15 @@ def locked_folder(folder: Path) -> Iterator[Path]:
         lock.release()
 
 
-def open_database(path: Path, *, vfs: str | None = None) -> OpenDatabase:
+def open_database(
+    path: Path, *, vfs: str | None = None, accept: Callable[[apsw.Connection, Path], None] | None = None
+) -> OpenDatabase:
     """Open for writing: WAL where the file system has it, a rollback journal elsewhere, every commit synced.
 
     Args:
       path: the database file, created with mode 0600 when missing.
       vfs: name of a registered SQLite VFS; the default one when None.
+      accept: looks at the database before anything in it is changed, and raises to refuse it.
     Raises: DataFolderError: not a database, corrupt, read-only, or the disk is full.
     """
     created = not path.exists()
@@ -65,6 +68,11 @@ def open_database(path: Path, *, vfs: str | None = None) -> OpenDatabase:
         connection = apsw.Connection(str(path), vfs=vfs)
         try:
             connection.set_busy_timeout(BUSY_MS)
+            shared_memory = _has_shared_memory(connection)
+            if connection.readonly("main"):  # SQLite opens a file that it may not write all the same
+                raise apsw.ReadOnlyError("opened for reading only")
+            if accept is not None:
+                accept(connection, path)
             for pragma, value in (
                 ("cache_size", -CACHE_KIB),
                 ("foreign_keys", True),
@@ -74,7 +82,7 @@ def open_database(path: Path, *, vfs: str | None = None) -> OpenDatabase:
                 ("temp_store", 2),
             ):
                 connection.pragma(pragma, value)
-            mode = _journal_mode(connection)
+            mode = _journal_mode(connection) if shared_memory else _rollback_journal(connection)
             # WAL commits append to the log, and FULL syncs it, so that an answered write survives a power cut.
             connection.pragma("synchronous", 2)
         except BaseException:
@@ -121,6 +129,19 @@ def refusals(path: Path) -> Iterator[None]:
         raise DataFolderError(f"reading or writing {path} failed ({error}); check the disk") from None
 
 
+def _has_shared_memory(connection: apsw.Connection) -> bool:
+    """Read the file for the first time. A WAL database on a file system without shared memory can be read only under
+    an exclusive lock, which is then taken; `_rollback_journal` gives it back.
+    """
+    try:
+        connection.pragma("user_version")
+        return True
+    except apsw.CantOpenError:
+        connection.pragma("locking_mode", "exclusive")
+        connection.pragma("user_version")
+        return False
+
+
 def _journal_mode(connection: apsw.Connection) -> str:
     """Choose WAL by using it once: on NFS and virtiofs the pragma may succeed and the first lock fail."""
     try:
@@ -130,5 +151,12 @@ def _journal_mode(connection: apsw.Connection) -> str:
             return "wal"
     except (apsw.IOError, apsw.CantOpenError, apsw.LockedError, apsw.ProtocolError):
         # The file system has no shared memory or byte-range locks: the rollback journal needs neither.
-        pass
-    return str(connection.pragma("journal_mode", "delete"))
+        connection.pragma("locking_mode", "exclusive")
+    return _rollback_journal(connection)
+
+
+def _rollback_journal(connection: apsw.Connection) -> str:
+    mode = str(connection.pragma("journal_mode", "delete"))
+    connection.pragma("locking_mode", "normal")
+    connection.pragma("user_version")  # the lock is given back at the next access
+    return mode

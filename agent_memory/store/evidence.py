@@ -43,20 +43,21 @@ def derive(conn: Connection, record_id: str) -> None:
     A missing anchor counts as one contradiction while it is missing. The caller advances the revision.
     """
     row = conn.execute(
-        "SELECT confidence,"
-        " (SELECT count(*) FROM observations WHERE record_id = id AND source = 'witness' AND stance = 'corroborates'),"
-        " (SELECT count(*) FROM observations WHERE record_id = id AND source = 'witness' AND stance = 'contradicts'),"
-        " (SELECT count(*) FROM anchors WHERE record_id = id AND state = 'missing')"
+        "SELECT confidence, (SELECT count(*) FROM anchors WHERE record_id = id AND state = 'missing')"
         " FROM records WHERE id = ?",
         (record_id,),
     ).fetchone()
     if row is None:
         return
-    confidence, proofs, refutations, missing = float(str(row[0])), int(str(row[1])), int(str(row[2])), int(str(row[3]))
-    against = refutations + missing
+    asserted, missing = float(str(row[0])), int(str(row[1]))
+    witnesses = conn.execute(
+        "SELECT witness, stance FROM observations WHERE record_id = ? AND source = 'witness'", (record_id,)
+    )
+    weighed = rules.weigh((rules.Observation(*witness) for witness in witnesses), missing)
+    counts = (weighed.proofs, weighed.refutations)
     conn.execute(
         "UPDATE records SET proof_count = ?, refutation_count = ?, effective_confidence = ? WHERE id = ?",
-        (proofs, against, rules.effective_confidence(confidence, proofs, against), record_id),
+        (*counts, rules.effective_confidence(asserted, *counts), record_id),
     )
 
 

@@ -56,8 +56,8 @@ def insert(
     """Add a record at revision 1. The caller decides the state; `status` is active or candidate."""
     conn.execute(
         "INSERT INTO records (id, namespace, type, status, revision, confidence, effective_confidence, created_at,"
-        " updated_at, writer, session, origin, model, tags, title, content, terms)"
-        " VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " updated_at, writer, session, session_place, origin, model, tags, title, content, terms)"
+        " VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             record_id,
             draft.namespace,
@@ -69,6 +69,7 @@ def insert(
             now,
             writer,
             draft.session,
+            next_place(conn, draft.namespace, draft.session),
             origin,
             model,
             json.dumps(draft.tags, ensure_ascii=False),
@@ -78,6 +79,16 @@ def insert(
         ),
     )
     return _read(conn, record_id)
+
+
+def next_place(conn: Connection, namespace: str, session: str | None) -> int | None:
+    """The place of the next record of a session in a namespace, from 1; None without a session."""
+    if session is None:
+        return None
+    last = conn.execute(
+        "SELECT max(session_place) FROM records WHERE session = ? AND namespace = ?", (session, namespace)
+    ).get
+    return int(last or 0) + 1
 
 
 def store_candidate(

@@ -1,29 +1,41 @@
-"""Full-text search over live records: scope, state and type are in the statement, bm25 orders before any limit."""
+"""Searching live records: full text, filters and the facts that ranking needs. Scope stands in every statement."""
 
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any
 
 from apsw import Connection
 
 from agent_memory.domain.namespaces import Scopes
-from agent_memory.store.records import in_scope
-
-# bm25 weights of title, content and the extra terms: a word in the title says more of what a record is about. The
-# weights 1 to 4 for the title measured alike on the coding set (evals/RETRIEVAL.md); extra terms repeat the text.
-BM25_WEIGHTS: Final = (2.0, 1.0, 1.0)
+from agent_memory.store.records import REPOSITORIES, in_scope
 
 
 @dataclass(frozen=True, slots=True)
-class TextMatch:
-    """A live record that full-text search found. `bm25` is SQLite's: negative, the lower the better."""
+class Filters:
+    """What a record must be beside in scope: one of these types (none given: any), carrying every one of these tags."""
 
-    seq: int
+    types: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+
+    @property
+    def any(self) -> bool:
+        """Whether there is a condition at all."""
+        return bool(self.types or self.tags)
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """A live record as far as ranking reads it. `content` is empty for a record without a session, and unread."""
+
     id: str
-    bm25: float
+    namespace: str
+    type: str
     title: str
+    content: str
     session: str | None
+    session_place: int | None
+    created_at: str
     confidence: float
     effective_confidence: float
 
@@ -32,45 +44,91 @@ def full_text(
     conn: Connection,
     match: str,
     scopes: Scopes,
+    filters: Filters,
     *,
-    types: Sequence[str] = (),
-    tags: Sequence[str] = (),
+    weights: tuple[float, float, float],
     limit: int,
-) -> list[TextMatch]:
+) -> list[tuple[str, float]]:
     """The best matches in scope, best first, equal scores by id.
 
     Args:
-      match: an FTS5 expression from `retrieval.query.fts_query`; empty finds nothing.
-      types: only these types; empty for all.
-      tags: every one of these must be on the record.
+      match: an FTS5 expression from `retrieval.plan`; empty finds nothing.
+      weights: bm25 weights of title, content and extra terms.
+    Returns: (id, bm25) pairs; bm25 as SQLite has it, negative, the lower the better.
     """
     if not match:
         return []
-    condition, bindings = in_scope(scopes)
-    filters, values = _filters(types, tags)
+    condition, bindings = _conditions(scopes, filters)
     rows = conn.execute(
-        # INDEXED BY: the narrow index answers scope and type for thousands of matches; the wide rows are read for the
-        # few that remain.
-        "SELECT best.seq, id, score, title, session, confidence, effective_confidence FROM ("
+        # INDEXED BY: the narrow index answers scope and type for thousands of matches; the wide rows are read only for
+        # those that remain.
+        "SELECT records.id, score FROM ("
         " SELECT records.seq AS seq, bm25(records_fts, ?, ?, ?) AS score"
         " FROM records_fts CROSS JOIN records INDEXED BY records_scope ON records.seq = records_fts.rowid"
-        f" WHERE records_fts MATCH ? AND {condition} AND status IN ('active', 'candidate'){filters}"
-        " ORDER BY score, records.seq LIMIT ?"
-        ") AS best JOIN records ON records.seq = best.seq ORDER BY score, id",
-        (*BM25_WEIGHTS, match, *bindings, *values, limit),
+        f" WHERE records_fts MATCH ? AND {condition} ORDER BY score, records.seq LIMIT ?"
+        ") AS best JOIN records ON records.seq = best.seq ORDER BY score, records.id",
+        (*weights, match, *bindings, limit),
     )
-    return [TextMatch(*row) for row in rows]
+    return [(str(record_id), float(str(score))) for record_id, score in rows]
 
 
-def _filters(types: Sequence[str], tags: Sequence[str]) -> tuple[str, list[str]]:
-    sql, values = "", []
-    if types:
+def filtered_ids(conn: Connection, scopes: Scopes, filters: Filters) -> list[str]:
+    """The ids of every live record in scope that passes the filters."""
+    condition, bindings = _conditions(scopes, filters)
+    return [str(row[0]) for row in conn.execute(f"SELECT id FROM records WHERE {condition}", bindings)]
+
+
+def facts(conn: Connection, ids: Sequence[str], scopes: Scopes) -> list[Facts]:
+    """What ranking needs of these records, those out of scope or no longer live left out, by id."""
+    condition, bindings = _conditions(scopes, Filters())
+    rows = conn.execute(
+        "SELECT id, namespace, type, title, CASE WHEN session IS NULL THEN '' ELSE content END, session,"
+        " session_place, created_at, confidence, effective_confidence FROM records"
+        f" WHERE id IN (SELECT value FROM json_each(?)) AND {condition} ORDER BY id",
+        (json.dumps(list(ids)), *bindings),
+    )
+    return [_facts(row) for row in rows]
+
+
+def reach(conn: Connection, scopes: Scopes) -> tuple[str, ...]:
+    """The namespaces a search in these scopes reads, a hub's repositories included."""
+    if not scopes.reaches_all_repositories:
+        return scopes.ordered
+    rows = conn.execute(
+        # A loose index scan: one seek a namespace instead of one step a record.
+        "WITH RECURSIVE names (namespace) AS ("
+        " SELECT min(namespace) FROM records"
+        " UNION ALL SELECT (SELECT min(records.namespace) FROM records WHERE records.namespace > names.namespace)"
+        " FROM names WHERE names.namespace IS NOT NULL"
+        f") SELECT namespace FROM names WHERE {REPOSITORIES}"
+    )
+    return tuple(dict.fromkeys((*scopes.ordered, *(str(row[0]) for row in rows))))
+
+
+def words(conn: Connection) -> list[tuple[str, int]]:
+    """Every stem of the full-text index with the number of live records that hold it."""
+    return [(str(stem), int(str(count))) for stem, count in conn.execute("SELECT term, doc FROM records_vocabulary")]
+
+
+def count_live(conn: Connection) -> int:
+    """How many records the index holds."""
+    return int(conn.execute("SELECT count(*) FROM records WHERE status IN ('active', 'candidate')").get)
+
+
+def _conditions(scopes: Scopes, filters: Filters) -> tuple[str, list[Any]]:
+    scope, bindings = in_scope(scopes)
+    sql = f"{scope} AND status IN ('active', 'candidate')"
+    if filters.types:
         sql += " AND type IN (SELECT value FROM json_each(?))"
-        values.append(json.dumps(list(types)))
-    if tags:
+        bindings.append(json.dumps(filters.types))
+    if filters.tags:
         sql += (
             " AND NOT EXISTS (SELECT 1 FROM json_each(?) AS wanted WHERE wanted.value NOT IN"
             " (SELECT value FROM json_each((SELECT tags FROM records AS tagged WHERE tagged.seq = records.seq))))"
         )
-        values.append(json.dumps(list(tags), ensure_ascii=False))
-    return sql, values
+        bindings.append(json.dumps(filters.tags, ensure_ascii=False))
+    return sql, bindings
+
+
+def _facts(row: tuple[Any, ...]) -> Facts:
+    return Facts(*row)

@@ -47,3 +47,21 @@ def start_counting(conn: Connection, *, now: str) -> None:
     """Note once when counting began, so that the page knows when a count of none means unused."""
     if not conn.execute("SELECT 1 FROM audit WHERE action = 'usage-start' LIMIT 1").fetchone():
         audit.note(conn, at=now, client="server", action="usage-start")
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """How often a record was returned by searches and fetched whole, and when last."""
+
+    returned: int
+    fetched: int
+    last_returned_at: str | None
+    last_fetched_at: str | None
+
+
+def of(conn: Connection, record_id: str) -> Usage:
+    """A record's counts; all zero for one that was never read."""
+    row = conn.execute(
+        "SELECT returned, fetched, last_returned_at, last_fetched_at FROM usage WHERE record_id = ?", (record_id,)
+    ).fetchone()
+    return Usage(0, 0, None, None) if row is None else Usage(*row)

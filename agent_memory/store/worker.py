@@ -18,8 +18,10 @@ import structlog
 import trio
 
 from agent_memory.domain.errors import Busy, ServiceError, StoreUnavailable
+from agent_memory.store import changes
+from agent_memory.store.changes import Follower
 from agent_memory.store.connection import DATABASE, close_database, locked_folder, open_database, refusals
-from agent_memory.store.migrations import migrate
+from agent_memory.store.migrations import accept, migrate
 from agent_memory.store.statement_screen import StatementScreen
 
 log = structlog.get_logger("store")
@@ -56,6 +58,7 @@ class _Call:
     writes: bool
     done: trio.Event = field(default_factory=trio.Event)
     result: outcome.Maybe[Any] | None = None
+    given_up: bool = False  # its caller was cancelled; work that has not started then never does
 
     def answer(self, result: outcome.Maybe[Any]) -> None:
         self.result = result
@@ -77,9 +80,19 @@ class Store:
         now: Callable[[], datetime],
         in_thread: RunInThread | None = None,
         waiting_max: int = WAITING_MAX,
+        follower: Follower | None = None,
     ) -> None:
+        """
+        Args:
+          folder: the absolute data folder.
+          now: the clock.
+          in_thread: how a batch reaches the worker thread; the real thread when None.
+          waiting_max: calls that may wait before callers are told to come back.
+          follower: told of every record that a commit changed, before its writer is answered.
+        """
         self.path = folder / DATABASE
         self.journal_mode = ""
+        self.follower = follower
         self._now = now
         self._in_thread = in_thread or _worker_thread()
         self._send, self._receive = trio.open_memory_channel[_Call](waiting_max)
@@ -90,10 +103,11 @@ class Store:
     def __enter__(self) -> Self:
         with ExitStack() as held:
             held.enter_context(locked_folder(self.path.parent))
-            opened = open_database(self.path)
+            opened = open_database(self.path, accept=accept)
             held.callback(opened.connection.close)
             with refusals(self.path):
                 applied = migrate(opened.connection, self.path, now=self._now())
+            changes.watch(opened.connection)
             # From here on every string that a statement writes passes the screen, whoever wrote the statement.
             opened.connection.exec_trace = StatementScreen()
             self._connection, self.journal_mode = opened.connection, opened.journal_mode
@@ -122,13 +136,18 @@ class Store:
         return cast(T, await self._call(_Call(work, writes=True)))
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Serve calls until the channel closes."""
+        """Serve calls until the channel closes. Cancelled, it finishes the transaction and answers the rest."""
         self._running = True
         task_status.started()
         try:
             with self._receive:
-                async for first in self._receive:
-                    await self._serve([first, *self._waiting()])
+                try:
+                    async for first in self._receive:
+                        await self._serve([first, *self._waiting()])
+                finally:
+                    while waiting := self._waiting():
+                        for call in waiting:
+                            call.answer(outcome.Error(StoreUnavailable("the server is stopping")))
         finally:
             self._close()
 
@@ -136,9 +155,9 @@ class Store:
         # All of these callers still wait, so any order among them is a true one: reads go first, and are not kept
         # waiting for a sync; the writes then share one commit.
         for call in batch:
-            if not call.writes:
+            if not call.writes and not call.given_up:
                 await self._answer([call], read_each)
-        writes = [call for call in batch if call.writes]
+        writes = [call for call in batch if call.writes and not call.given_up]
         if writes:
             await self._answer(writes, commit_group)
 
@@ -163,29 +182,54 @@ class Store:
         return calls
 
     async def _call(self, call: _Call) -> Any:
+        await trio.lowlevel.checkpoint_if_cancelled()
         try:
             self._send.send_nowait(call)
         except trio.WouldBlock:
             raise Busy("the store has too many waiting calls") from None
         except (trio.ClosedResourceError, trio.BrokenResourceError):
             raise StoreUnavailable("the server is stopping") from None
-        await call.done.wait()
+        try:
+            await call.done.wait()
+        except trio.Cancelled:
+            call.given_up = True
+            raise
         assert call.result is not None
         return call.result.unwrap()
 
     async def _answer(self, calls: Sequence[_Call], serve: _Serve) -> None:
         connection = cast(apsw.Connection, self._connection)
         works = [call.work for call in calls]
+
+        def batch() -> tuple[list[outcome.Maybe[Any]], Any]:
+            results = serve(connection, works)
+            changed = changes.take(connection) if serve is commit_group else []
+            return results, self.follower.digest(changed) if self.follower and changed else None
+
         # Shielded: a started transaction is finished and answered even while the nursery is being cancelled.
         with trio.CancelScope(shield=True):
-            results = await self._in_thread(lambda: serve(connection, works))
+            results, digested = await self._in_thread(batch)
+        if self.follower and digested is not None:
+            self.follower.apply(digested)
         for call, result in zip(calls, results, strict=True):
             call.answer(result)
 
 
 def read_each(connection: apsw.Connection, works: Sequence[Work[Any]]) -> list[outcome.Maybe[Any]]:
-    """Run units that only read, each on its own. Returns: one outcome a unit, in order."""
-    return [_capture(work, connection) for work in works]
+    """Run units that only read, each on its own. Returns: one outcome a unit, in order.
+
+    A unit that writes after all is a bug: it fails, and neither its write nor a transaction of its own is left behind.
+    """
+    connection.pragma("query_only", True)
+    try:
+        results = []
+        for work in works:
+            results.append(_capture(work, connection, all_but=apsw.ReadOnlyError))
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+        return results
+    finally:
+        connection.pragma("query_only", False)
 
 
 def commit_group(connection: apsw.Connection, works: Sequence[Work[Any]]) -> list[outcome.Maybe[Any]]:
@@ -224,10 +268,14 @@ def _in_savepoint(connection: apsw.Connection, work: Work[T]) -> T:
     return result
 
 
-def _capture(work: Work[Any], connection: apsw.Connection) -> outcome.Maybe[Any]:
+def _capture(
+    work: Work[Any], connection: apsw.Connection, *, all_but: type[apsw.Error] | tuple[()] = ()
+) -> outcome.Maybe[Any]:
     """The outcome of a unit; SQLite's errors about the file become StoreUnavailable, all others stay what they are."""
     result: outcome.Maybe[Any] = outcome.capture(work, connection)
-    if isinstance(result, outcome.Error) and isinstance(result.error, _FILE_ERRORS):
+    if not isinstance(result, outcome.Error) or isinstance(result.error, all_but):
+        return result
+    if isinstance(result.error, _FILE_ERRORS):
         return outcome.Error(_unavailable(result.error))
     return result
 

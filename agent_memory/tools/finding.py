@@ -1,7 +1,8 @@
-"""Finding records for a query: full-text candidates, ranking and the records themselves, for search and for packets."""
+"""Finding records for a query, for search and for packets: plan, vectors, full text, ranking, records."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from apsw import Connection
@@ -9,11 +10,18 @@ from apsw import Connection
 from agent_memory.domain.evidence import evidence_factor, why
 from agent_memory.domain.namespaces import Scopes
 from agent_memory.domain.records import Record
-from agent_memory.retrieval.query import fts_query, query_terms
+from agent_memory.domain.screen import screen_text
+from agent_memory.encoder.index import VectorIndex
+from agent_memory.encoder.protocol import Vector
+from agent_memory.retrieval.candidates import Candidate
+from agent_memory.retrieval.fusion import Ranking, is_weak, rank
+from agent_memory.retrieval.plan import QueryPlan
+from agent_memory.retrieval.weights import WEIGHTS
 from agent_memory.store import anchors, records, search
+from agent_memory.store.search import Facts, Filters
 from agent_memory.tools.services import Services
 
-CANDIDATES: Final = 200  # of each list that goes into ranking
+BM25_WEIGHTS: Final = (WEIGHTS.bm25_title, WEIGHTS.bm25_content, WEIGHTS.bm25_terms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +31,7 @@ class Wanted:
     query: str
     scopes: Scopes
     limit: int
-    types: Sequence[str] = ()
-    tags: Sequence[str] = ()
+    filters: Filters = field(default_factory=Filters)
     exclude: Sequence[str] = ()
     min_cosine: float | None = None
 
@@ -42,47 +49,101 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The hits, which ranking made them, and how full-text search alone did (for the demand signal)."""
+    """The hits, which ranking made them, and how full-text search alone did (for the demand signal).
+
+    Attributes:
+      text_hits: records that hold a word of the query, at most the pool's size.
+      coverage: how near the best of them comes to an ideal match, 0 to 1.
+      weak: whether nothing found is convincing.
+    """
 
     hits: list[Hit]
-    ranking: str
+    ranking: Ranking
     text_hits: int
     coverage: float
+    weak: bool
 
 
 async def find(services: Services, wanted: Wanted) -> Found:
-    """The best records in scope for a query, best first."""
-    terms = query_terms(wanted.query)
-
-    def work(conn: Connection) -> Found:
-        matches = search.full_text(
-            conn, fts_query(terms), wanted.scopes, types=wanted.types, tags=wanted.tags, limit=CANDIDATES
-        )
-        kept = [match for match in matches if not any(match.id.startswith(entry) for entry in wanted.exclude)]
-        scored = sorted(
-            (-match.bm25 * evidence_factor(match.confidence, match.effective_confidence), match.id) for match in kept
-        )
-        best = sorted(scored, key=lambda pair: (-pair[0], pair[1]))[: wanted.limit]
-        if wanted.min_cosine is not None:
-            best = []  # full-text ranking knows no similarity, so nothing is known to be that similar
-        rows = records.by_ids(conn, [record_id for _, record_id in best])
-        missing = anchors.missing(conn, list(rows))
-        hits = [
-            Hit(
-                rows[record_id],
-                score,
-                why(rows[record_id].proof_count, rows[record_id].refutation_count),
-                None,
-                tuple(missing.get(record_id, ())),
-            )
-            for score, record_id in best
-        ]
-        return Found(hits, "fts5", len(matches), coverage(terms, matches[0].title if matches else ""))
-
-    return await services.store.read(work)
+    """The best records in scope for a query, best first. One visit to the store; the query's vector is cached."""
+    plan = services.indexes.plan(wanted.query)
+    key = services.indexes.vectors.key
+    # A query that carries a secret goes to no encoder: the external one is another machine.
+    vector = await services.query_vectors.get(key, plan.text) if key and screen_text(wanted.query) is None else None
+    return await services.store.read(
+        partial(_find, services=services, wanted=wanted, plan=plan, key=key, vector=vector)
+    )
 
 
-def coverage(terms: Sequence[str], text: str) -> float:
-    """The share of a query's terms that a text holds, 0 to 1."""
-    folded = text.casefold()
-    return sum(term.casefold() in folded for term in terms) / len(terms) if terms else 0.0
+def _find(
+    conn: Connection, *, services: Services, wanted: Wanted, plan: QueryPlan, key: str, vector: Vector | None
+) -> Found:
+    reach = search.reach(conn, wanted.scopes)
+    index = None if vector is None else services.indexes.answering(key, reach)
+    ranking: Ranking = "fts5" if index is None else services.policy.fusion
+    matched = _matches(conn, plan.match, wanted)
+    translated = _matches(conn, plan.translated, wanted)
+    cosines: dict[str, float] = {}
+    if index is not None and vector is not None:
+        cosines = _cosines(conn, index, vector, reach, wanted, [*matched, *translated])
+    ids = list(dict.fromkeys((*matched, *translated, *cosines)))
+    candidates = [_candidate(facts, matched, translated, cosines) for facts in search.facts(conn, ids, wanted.scopes)]
+    kept = [
+        candidate
+        for candidate in candidates
+        if not any(candidate.id.startswith(entry) for entry in wanted.exclude)
+        and (wanted.min_cosine is None or (candidate.cosine is not None and candidate.cosine >= wanted.min_cosine))
+    ]
+    ranked = rank(
+        kept, plan, ranking=ranking, limit=wanted.limit, similarity=None if index is None else index.similarity
+    )
+    rows = records.by_ids(conn, [hit.id for hit in ranked])
+    missing = anchors.missing(conn, list(rows))
+    hits = [
+        Hit(rows[hit.id], hit.score, _why(rows[hit.id], hit.why), hit.cosine, tuple(missing.get(hit.id, ())))
+        for hit in ranked
+    ]
+    return Found(hits, ranking, len(matched), _coverage(matched, plan), is_weak(kept, plan))
+
+
+def _matches(conn: Connection, match: str, wanted: Wanted) -> dict[str, float]:
+    found = search.full_text(conn, match, wanted.scopes, wanted.filters, weights=BM25_WEIGHTS, limit=WEIGHTS.pool)
+    return dict(found)
+
+
+def _cosines(
+    conn: Connection, index: VectorIndex, vector: Vector, reach: Sequence[str], wanted: Wanted, found: Sequence[str]
+) -> dict[str, float]:
+    """Cosines of the nearest records and of those that full text found."""
+    within = search.filtered_ids(conn, wanted.scopes, wanted.filters) if wanted.filters.any else None
+    near = dict(index.search(vector, reach, WEIGHTS.pool, within=within))
+    return near | index.cosines(vector, [record_id for record_id in found if record_id not in near])
+
+
+def _candidate(
+    facts: Facts, matched: dict[str, float], translated: dict[str, float], cosines: dict[str, float]
+) -> Candidate:
+    return Candidate(
+        id=facts.id,
+        title=facts.title,
+        content=facts.content,
+        type=facts.type,
+        namespace=facts.namespace,
+        created=facts.created_at,
+        # Two projects may use the same session id; their records are no conversation.
+        session=f"{facts.namespace} {facts.session}" if facts.session else "",
+        position=facts.session_place or 0,
+        bm25=matched.get(facts.id),
+        translated=translated.get(facts.id),
+        cosine=cosines.get(facts.id),
+        evidence=evidence_factor(facts.confidence, facts.effective_confidence),
+    )
+
+
+def _why(record: Record, reasons: Sequence[str]) -> str:
+    return "; ".join((*reasons, why(record.proof_count, record.refutation_count)))
+
+
+def _coverage(matched: dict[str, float], plan: QueryPlan) -> float:
+    best = -min(matched.values(), default=0.0)
+    return min(best / (plan.ideal * WEIGHTS.ideal), 1.0) if plan.ideal > 0 else 0.0

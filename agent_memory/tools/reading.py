@@ -14,6 +14,7 @@ from agent_memory.retrieval.excerpts import allot, window
 from agent_memory.retrieval.query import query_terms
 from agent_memory.store import records
 from agent_memory.store.queries import AskedQuery
+from agent_memory.store.search import Filters
 from agent_memory.tools.finding import Found, Hit, Wanted, find
 from agent_memory.tools.registry import Arguments, Call, Result, tool
 from agent_memory.tools.views import RecordView, views
@@ -57,6 +58,7 @@ class HitView(BaseModel):
 class SearchResult(Result):
     hits: list[HitView]
     ranking: str = Field(description="Which ranking answered: fts5, rrf or score.")
+    weak: bool | None = Field(default=None, description="True when no hit is convincing.")
 
 
 @tool("read", read_only=True)
@@ -71,8 +73,7 @@ async def memory_search(call: Call, args: SearchArguments) -> SearchResult:
     wanted = Wanted(
         query=args.query,
         scopes=scopes,
-        types=check_types(args.types or ()),
-        tags=check_tags(args.tags or ()),
+        filters=Filters(check_types(args.types or ()), check_tags(args.tags or ())),
         exclude=tuple(check_id("exclude", entry) for entry in args.exclude or ()),
         limit=args.limit,
         min_cosine=args.min_cosine,
@@ -108,7 +109,12 @@ def _search_result(found: Found, query: str) -> SearchResult:
     budget = max(SEARCH_TOKENS * 4 - titles, 0)
     rooms = allot([len(hit.record.content.encode()) for hit in found.hits], budget)
     hits = [_hit_view(hit, words, room) for hit, room in zip(found.hits, rooms, strict=True)]
-    return SearchResult(hits=hits, ranking=found.ranking, truncated=any(hit.content is None for hit in hits))
+    return SearchResult(
+        hits=hits,
+        ranking=found.ranking,
+        weak=True if found.weak else None,
+        truncated=any(hit.content is None for hit in hits),
+    )
 
 
 def _hit_view(hit: Hit, words: list[str], room: int) -> HitView:

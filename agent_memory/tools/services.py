@@ -9,6 +9,10 @@ from agent_memory.domain.errors import SecretRefused
 from agent_memory.domain.namespaces import ForgeRules, Scopes
 from agent_memory.domain.records import new_id, stamp
 from agent_memory.domain.screen import screen
+from agent_memory.encoder.queries import QueryVectors
+from agent_memory.homeassistant.states import EntityStates
+from agent_memory.retrieval.fusion import Ranking
+from agent_memory.retrieval.live import LiveIndexes
 from agent_memory.store.read_log import ReadLog
 from agent_memory.store.worker import Store
 
@@ -22,6 +26,7 @@ class Policy:
     hubs: frozenset[str]
     context_budget_tokens: int
     hard_context_limit_tokens: int
+    fusion: Ranking
     summary_candidates: bool
     enrichment: bool
 
@@ -32,6 +37,9 @@ class Services:
 
     store: Store
     read_log: ReadLog
+    indexes: LiveIndexes
+    query_vectors: QueryVectors
+    entity_states: EntityStates | None
     policy: Policy
     now: Callable[[], datetime]
     entropy: Callable[[int], bytes]

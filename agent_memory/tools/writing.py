@@ -10,7 +10,6 @@ from agent_memory.domain import anchors as anchor_rules
 from agent_memory.domain import namespaces
 from agent_memory.domain.errors import InvalidArgument, RevisionConflict
 from agent_memory.domain.records import (
-    ANCHORS_MAX,
     CONTENT_MAX_BYTES,
     ID_CHARS,
     REASON_MAX_CHARS,
@@ -26,6 +25,7 @@ from agent_memory.domain.records import (
     check_type,
     draft,
 )
+from agent_memory.domain.screen import screen_text
 from agent_memory.store import anchors, audit, evidence, records, retention
 from agent_memory.store.records import Changes
 from agent_memory.tools.registry import Arguments, Call, Result, tool
@@ -195,10 +195,18 @@ def full_id(field: str, text: str) -> str:
 
 def check_anchors(given: Sequence[str]) -> list[tuple[str, str]]:
     """(kind, anchor) pairs, each once, in the order given. Raises: InvalidArgument, SecretRefused."""
-    ties = list(dict.fromkeys(anchor_rules.parse(check_line("anchors", text, 500)) for text in given))
-    if len(ties) > ANCHORS_MAX:
-        raise InvalidArgument("anchors", f"has {len(ties)} entries; at most {ANCHORS_MAX} are allowed")
-    return ties
+    return [(anchor.kind, str(anchor)) for anchor in anchor_rules.parse_all(given, _names_a_credential)]
+
+
+def read_anchor(text: str) -> tuple[str, str]:
+    """One anchor as (kind, anchor) in its canonical spelling. Raises: InvalidArgument, SecretRefused."""
+    anchor = anchor_rules.parse(text, _names_a_credential)
+    return anchor.kind, str(anchor)
+
+
+def _names_a_credential(name: str) -> bool:
+    """Whether a URL parameter of this name is refused, by the screen's own judgement of such a URL."""
+    return screen_text(f"https://host/?{name}=Zk4rTq8wLm2xVb7n") is not None
 
 
 def _check_changes(given: ChangeArguments) -> tuple[Changes, list[tuple[str, str]] | None]:

@@ -43,7 +43,7 @@ class Gate:
             requests.check(scope["method"], scope["headers"], self._allowed_hosts)
             body = await _read_body(receive)
             target = self._mcp if scope["path"] == "/mcp" else self._app
-            await target(scope, _replay(body, receive), answer.send)
+            await target(scope, replay(body, receive), answer.send)
         except ServiceError as error:
             await answer.refuse(error)
         except Exception as error:  # noqa: BLE001 - logged by `bug`, answered as internal
@@ -89,7 +89,7 @@ async def _read_body(receive: Receive) -> bytes:
             return b"".join(parts)
 
 
-def _replay(body: bytes, receive: Receive) -> Receive:
+def replay(body: bytes, receive: Receive) -> Receive:
     """The body once more for the app, then whatever the transport says (a disconnect)."""
     given = False
 

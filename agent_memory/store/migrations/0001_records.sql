@@ -18,6 +18,8 @@ CREATE TABLE records (
   superseded_by TEXT,
   writer TEXT NOT NULL,
   session TEXT,
+  -- The record's place among those of its namespace and session, from 1: neighbours in a conversation differ by one.
+  session_place INTEGER,
   origin TEXT NOT NULL CHECK (origin IN ('agent', 'extraction', 'import', 'summary')),
   model TEXT,
   tags TEXT NOT NULL,
@@ -33,7 +35,7 @@ CREATE INDEX records_by_namespace ON records (namespace, status, id);
 -- The newest of each type: what a bootstrap lists.
 CREATE INDEX records_by_type ON records (namespace, status, type, id);
 CREATE INDEX records_by_successor ON records (superseded_by) WHERE superseded_by IS NOT NULL;
-CREATE INDEX records_by_session ON records (session) WHERE session IS NOT NULL;
+CREATE INDEX records_by_session ON records (session, namespace, session_place) WHERE session IS NOT NULL;
 -- Narrow and covering: full-text search checks scope, state and type of every match without touching the wide rows.
 CREATE INDEX records_scope ON records (seq, namespace, status, type);
 

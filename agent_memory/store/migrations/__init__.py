@@ -34,20 +34,35 @@ def migrations() -> list[Migration]:
     return sorted(found, key=lambda step: step.number)
 
 
+def accept(connection: apsw.Connection, path: Path) -> None:
+    """Look at a database before anything in it is changed.
+
+    Raises: DataFolderError: it is newer than this program, or another program's.
+    """
+    newest = migrations()[-1].number
+    version = int(connection.pragma("user_version"))
+    if version > newest:
+        raise DataFolderError(
+            f"{path} was written by a newer version (schema {version}, this one knows {newest}); "
+            "it was left as it is. Install the newer version again, or choose another data folder"
+        )
+    tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+    if version < 0 or bool(tables) != (version > 0) or (version > 0 and not {"records", "audit"} <= tables):
+        raise DataFolderError(
+            f"{path} holds the tables of another program; it was left as it is. Choose another data folder"
+        )
+
+
 def migrate(connection: apsw.Connection, path: Path, *, now: datetime) -> list[str]:
     """Bring the schema up to this version's.
 
     A database with content is copied to `safety/` beside it first, and only the newest copy is kept.
     Returns: the names of the applied migrations, empty when there was nothing to do.
-    Raises: DataFolderError: the database is newer than this program; it is left untouched.
+    Raises: DataFolderError: as `accept`.
     """
+    accept(connection, path)
     steps = migrations()
     version = int(connection.pragma("user_version"))
-    if version > steps[-1].number:
-        raise DataFolderError(
-            f"{path} was written by a newer version (schema {version}, this one knows {steps[-1].number}); "
-            "it was left as it is. Install the newer version again, or choose another data folder"
-        )
     todo = [step for step in steps if step.number > version]
     if todo and version > 0:
         safety_copy(connection, path, version, now)
@@ -63,9 +78,14 @@ def safety_copy(connection: apsw.Connection, path: Path, version: int, now: date
     folder = path.parent / SAFETY_FOLDER
     folder.mkdir(mode=0o700, exist_ok=True)
     target = folder / f"{path.stem}-schema{version:04d}-{now:%Y%m%dT%H%M%SZ}.db"
-    target.unlink(missing_ok=True)
-    target.touch(mode=0o600)
-    connection.execute("VACUUM INTO ?", (str(target),))
+    part = target.with_suffix(".part")  # of a copy that a full disk or a power cut ended
+    part.unlink(missing_ok=True)
+    part.touch(mode=0o600)
+    try:
+        connection.execute("VACUUM INTO ?", (str(part),))
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
     drop_safety_copies(path, keep=target)
     return target
 

@@ -1,0 +1,157 @@
+"""Builds the parts of a server from its settings. Nothing here runs by itself; `main` starts the tasks."""
+
+import secrets
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+
+import structlog
+from apsw import Connection
+
+from agent_memory.config import Settings
+from agent_memory.domain import namespaces
+from agent_memory.domain.clients import new_token
+from agent_memory.domain.records import stamp
+from agent_memory.encoder.cache import QueryCache
+from agent_memory.encoder.protocol import Encoder
+from agent_memory.encoder.queries import QueryVectors
+from agent_memory.encoder.textmodel import shipped_vocabulary
+from agent_memory.homeassistant.states import EntityStates, open_states
+from agent_memory.nursery.embedding import Embedder
+from agent_memory.nursery.encoders import open_encoders
+from agent_memory.nursery.page import EncoderWatch, open_page
+from agent_memory.retrieval.concepts import shipped_concepts
+from agent_memory.retrieval.live import LiveIndexes
+from agent_memory.store import audit, records, token_file, usage
+from agent_memory.store.read_log import ReadLog
+from agent_memory.store.stems import Stemmer
+from agent_memory.store.worker import Store
+from agent_memory.tools import build_registry
+from agent_memory.tools.services import Policy, Services
+from agent_memory.web.auth import Doorkeeper
+from agent_memory.web.gate import App, Gate
+from agent_memory.web.health import Health
+from agent_memory.web.mcp import McpFront
+from agent_memory.web.rest import build_app
+
+log = structlog.get_logger("server")
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """A server, built and not running."""
+
+    services: Services
+    embedder: Embedder | None
+    front: McpFront
+    gate: Gate
+    page: App
+
+
+def build_indexes() -> LiveIndexes:
+    """The words and vectors kept in memory; empty until their tasks load them."""
+    stemmer = Stemmer()
+    known = frozenset(word for word in shipped_vocabulary() if word.isalpha())
+    return LiveIndexes(shipped_concepts(stemmer.stems), stemmer, known)
+
+
+async def build(
+    settings: Settings,
+    store: Store,
+    indexes: LiveIndexes,
+    resources: AsyncExitStack,
+    announce: Callable[[str, str], None],
+    mcp_url: str,
+) -> Parts:
+    """Build everything on an open store.
+
+    Args:
+      resources: closes the HTTP clients of encoders and Home Assistant.
+      announce: called with client and token for every token made now.
+      mcp_url: where agents reach the server; the page repeats it.
+    """
+    await _prepare(store, settings)
+    doorkeeper = _doorkeeper(settings, announce)
+    encoder, older = await resources.enter_async_context(open_encoders(settings, store))
+    states = await _states(settings, resources)
+    services = _services(settings, store, indexes, [each for each in (encoder, older) if each], states)
+    registry = build_registry()
+    front = McpFront(registry, services, doorkeeper)
+    embedder = None if encoder is None else Embedder(store, indexes, encoder, older)
+    health = Health(store, settings.data_dir, started_at=now(), encoder=encoder, embedder=embedder)
+    app = build_app(registry, services, doorkeeper, health.report)
+    page = open_page(settings, services, doorkeeper, EncoderWatch(encoder, embedder, indexes), mcp_url)
+    return Parts(services, embedder, front, Gate(mcp=front, app=app, allowed_hosts=settings.allowed_hosts), page)
+
+
+def now() -> datetime:
+    """The clock of a running server."""
+    return datetime.now(UTC)
+
+
+async def _prepare(store: Store, settings: Settings) -> None:
+    """What changes in the database at start: owner renames, and the day that usage counting began."""
+    at = stamp(now())
+
+    def work(conn: Connection) -> int:
+        usage.start_counting(conn, now=at)
+        moves = {
+            old: new
+            for old in records.namespaces(conn)
+            if (new := namespaces.rename(old, settings.namespace_renames)) != old
+        }
+        for old, new in moves.items():
+            moved = records.rename_namespaces(conn, {old: new}, now=at)
+            context = {"from": old, "records": moved}
+            audit.note(conn, at=at, client="server", action="rename", namespace=new, context=context)
+        return len(moves)
+
+    renamed = await store.write(work)
+    if renamed:
+        log.info("renamed", namespaces=renamed)
+
+
+def _doorkeeper(settings: Settings, announce: Callable[[str, str], None]) -> Doorkeeper:
+    make_token = partial(new_token, secrets.token_bytes)
+    issued = token_file.settle(settings.data_dir, settings.clients, make_token)
+    for name, token in issued.new_tokens.items():
+        announce(name, token)
+    return Doorkeeper(issued.clients, reload=token_file.Watcher(settings.data_dir, settings.clients).changed)
+
+
+async def _states(settings: Settings, resources: AsyncExitStack) -> EntityStates | None:
+    access = settings.home_assistant
+    if access is None or access.token is None:
+        return None
+    return await resources.enter_async_context(open_states(access.url, access.token))
+
+
+def _services(
+    settings: Settings,
+    store: Store,
+    indexes: LiveIndexes,
+    encoders: Sequence[Encoder],
+    states: EntityStates | None,
+) -> Services:
+    policy = Policy(
+        forges=settings.forge_rules,
+        project_links=settings.project_links,
+        hubs=frozenset(settings.hubs),
+        context_budget_tokens=settings.context_budget_tokens,
+        hard_context_limit_tokens=settings.hard_context_limit_tokens,
+        fusion="rrf" if settings.fusion == "rrf" else "score",
+        summary_candidates=settings.summary_candidates,
+        enrichment=settings.ollama_url is not None,
+    )
+    return Services(
+        store=store,
+        read_log=ReadLog(),
+        indexes=indexes,
+        query_vectors=QueryVectors(encoders, QueryCache()),
+        entity_states=states,
+        policy=policy,
+        now=now,
+        entropy=secrets.token_bytes,
+    )

@@ -1,0 +1,87 @@
+"""Words of several languages that stand for one idea, so that a note is found from a question in another language.
+
+The table `data/concepts.txt` is our own compilation of the words software teams use. It is read once, by whoever builds
+a `Concepts`, and knows neither the index nor the counts of its words.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+
+from agent_memory.domain import terms as words
+
+MAX_WORDS = 3  # words in the longest expression of the table that is looked for in a query
+MAX_RUN = 6  # characters in the longest CJK expression
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A word or fixed expression of one language, with its stems (characters, for Han and kana)."""
+
+    text: str
+    stems: tuple[str, ...]
+
+
+class Concepts:
+    """Finds the ideas named in a query and gives their words in the other languages."""
+
+    def __init__(self, lines: Iterable[str], stems: Callable[[str], Sequence[str]]) -> None:
+        """Read the table.
+
+        Args:
+          lines: one idea a line, languages by `|`, words by commas; `#` starts a comment line.
+          stems: cuts a text into stems as the full-text index does.
+        """
+        self._ideas: list[list[list[Expression]]] = []
+        self._places: dict[tuple[str, ...], list[tuple[int, int]]] = {}
+        for line in lines:
+            if line.strip() and not line.startswith("#"):
+                self._add(line, stems)
+
+    def __len__(self) -> int:
+        return len(self._ideas)
+
+    def translations(self, query: str, stems: Sequence[str]) -> list[Expression]:
+        """What the ideas named in a query are called in other languages than the one they are named in.
+
+        Args:
+          query: the query as typed; its runs of Han, kana and Hangul are searched for expressions.
+          stems: its stems in order.
+        Returns: expressions in the order of the table, each text once.
+        """
+        found: dict[str, Expression] = {}
+        for idea, column in sorted(self._named(query, stems)):
+            for other, expressions in enumerate(self._ideas[idea]):
+                if other != column:
+                    for expression in expressions:
+                        found.setdefault(expression.text, expression)
+        return list(found.values())
+
+    def _named(self, query: str, stems: Sequence[str]) -> dict[tuple[int, int], None]:
+        spans = (tuple(stems[i : i + n]) for i in range(len(stems)) for n in range(1, MAX_WORDS + 1))
+        runs = words.cjk_runs(words.clean(query))
+        pieces = (tuple(run[i : i + n]) for run in runs for i in range(len(run)) for n in range(2, MAX_RUN + 1))
+        named: dict[tuple[int, int], None] = {}
+        for key in (*spans, *pieces):
+            for place in self._places.get(key, ()):
+                named.setdefault(place)
+        return named
+
+    def _add(self, line: str, stems: Callable[[str], Sequence[str]]) -> None:
+        idea: list[list[Expression]] = []
+        for column, cell in enumerate(line.split("|")):
+            expressions = []
+            for text in filter(None, map(str.strip, cell.split(","))):
+                key = tuple(text) if words.cjk_runs(text) else tuple(stems(text))
+                expressions.append(Expression(text, key))
+                places = self._places.setdefault(key, [])
+                if all(place[0] != len(self._ideas) for place in places):  # a word shared by languages is the first's
+                    places.append((len(self._ideas), column))
+            idea.append(expressions)
+        self._ideas.append(idea)
+
+
+def shipped_concepts(stems: Callable[[str], Sequence[str]]) -> Concepts:
+    """The table that comes with the product."""
+    text = files("agent_memory.retrieval").joinpath("data/concepts.txt").read_text(encoding="utf-8")
+    return Concepts(text.splitlines(), stems)

@@ -1,0 +1,91 @@
+"""What retrieval keeps in memory of the live records: the words of the index and the vectors, in step with commits."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from agent_memory.encoder.generations import Generations
+from agent_memory.encoder.index import VectorIndex
+from agent_memory.retrieval.concepts import Concepts
+from agent_memory.retrieval.plan import Planner, QueryPlan
+from agent_memory.retrieval.vocabulary import Vocabulary
+from agent_memory.store.changes import ChangedRecord
+from agent_memory.store.stems import Stemmer
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """What a commit changes here: per stem, how many more records hold it; and the records themselves."""
+
+    words: Counter[str]
+    records: tuple[ChangedRecord, ...]
+
+
+class LiveIndexes:
+    """A follower of the store. Everything but `digest` runs on the event loop."""
+
+    def __init__(self, concepts: Concepts, stemmer: Stemmer, known_words: Collection[str] = frozenset()) -> None:
+        """
+        Args:
+          concepts: translations for queries.
+          stemmer: for planning; commits are digested with one of their own, as a stemmer serves one thread.
+          known_words: words that are spelt right though no record holds them.
+        """
+        self.vectors = Generations()
+        self.records = 0
+        self._vocabulary = Vocabulary()
+        self._planner = Planner(stemmer, self._vocabulary, concepts=concepts, known_words=known_words)
+        self._commit_stemmer = Stemmer()
+        self._listeners: list[dict[str, ChangedRecord]] = []
+
+    def load_words(self, rows: Iterable[tuple[str, int]], records: int) -> None:
+        """Take the counts as they are in the database: of each word, and of all live records."""
+        self._vocabulary.update(rows)
+        self.records = records
+
+    @contextmanager
+    def changes_meanwhile(self) -> Iterator[dict[str, ChangedRecord]]:
+        """The records that commits change while the block runs, by id: what was read before may be older than them."""
+        changed: dict[str, ChangedRecord] = {}
+        self._listeners.append(changed)
+        try:
+            yield changed
+        finally:
+            self._listeners.remove(changed)
+
+    def plan(self, query: str) -> QueryPlan:
+        """How to carry a query out, by the words of the index."""
+        return self._planner.plan(query, self.records)
+
+    def answering(self, key: str, scopes: Collection[str]) -> VectorIndex | None:
+        """The vectors that a query encoded by this model may be compared with: None unless the answering index is of
+        that model and every live record in these scopes has its current vector."""
+        index = self.vectors.index
+        if index is None or self.vectors.key != key or not index.is_complete(scopes):
+            return None
+        return index
+
+    def digest(self, changed: Sequence[ChangedRecord]) -> Digest:
+        """Count the words that come and go. Counts steer weights only, so a text edited in place is not recounted."""
+        words: Counter[str] = Counter()
+        for record in changed:
+            change = int(record.live) - int(record.was_live)
+            if change:
+                text = f"{record.title}\n{record.content}\n{record.terms}"
+                for stem in set(self._commit_stemmer.stems(text)):
+                    words[stem] += change
+        return Digest(words, tuple(changed))
+
+    def apply(self, digested: Digest) -> None:
+        """Take a commit's changes over, before its writers are answered."""
+        for stem, change in digested.words.items():
+            self._vocabulary.add((stem,), change)
+        for record in digested.records:
+            for changed in self._listeners:
+                changed[record.id] = record
+            self.records += int(record.live) - int(record.was_live)
+            if record.live:
+                self.vectors.expect(record.id, record.namespace)
+            else:
+                self.vectors.remove(record.id)

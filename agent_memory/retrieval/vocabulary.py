@@ -1,0 +1,145 @@
+"""The words of the full-text index with the number of records holding each, held in memory for planning queries.
+
+It answers three questions about a stem: how many records hold it, which stems look like it, and which stems are made
+with it (German compounds). Counts may lag behind the index by a moment: they steer weights and add terms, and never
+decide alone whether a record is found. It reads no database; `store.vocabulary` gives it its rows.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from itertools import islice
+
+import numpy as np
+import numpy.typing as npt
+
+from agent_memory.retrieval.spelling import edit_distance
+
+MAX_WORDS = 300_000  # words kept for look-alikes: 9 bytes each in arrays beside about 100 in strings
+SCAN = 64  # longer words looked at for compounds
+MIN_PART = 4  # letters of a compound's other part
+JOINTS = ("", "s", "n", "en", "es", "er", "e")
+_LETTERS = {letter: 1 << n for n, letter in enumerate("abcdefghijklmnopqrstuvwxyz0123456789")}
+
+
+class Vocabulary:
+    """Stems and their record counts. Not safe to change from one thread while another one reads."""
+
+    def __init__(self, rows: Iterable[tuple[str, int]] = ()) -> None:
+        self._counts: dict[str, int] = dict(rows)
+        self._shapes: _Shapes | None = None
+        self._at_last_build = 0
+
+    def __len__(self) -> int:
+        return len(self._counts)
+
+    def documents(self, stem: str) -> int:
+        """How many records hold the stem, 0 when unknown."""
+        return self._counts.get(stem, 0)
+
+    def update(self, rows: Iterable[tuple[str, int]]) -> None:
+        """Take the counts of these stems as they are now; a count of 0 forgets the stem."""
+        for stem, count in rows:
+            if count > 0:
+                self._counts[stem] = count
+            else:
+                self._counts.pop(stem, None)
+
+    def add(self, stems: Iterable[str], change: int = 1) -> None:
+        """Count one record more (or less, with change -1) for each of these distinct stems."""
+        self.update((stem, self._counts.get(stem, 0) + change) for stem in stems)
+
+    def look_alikes(self, stem: str, limit: int = 2) -> list[str]:
+        """The known stems that a mistyped stem was probably meant to be.
+
+        One edit apart (see `spelling.edit_distance`) for a stem of 3 to 6 characters, up to two for longer ones, two
+        only with the same first letter. Only the nearest distance that has any is returned.
+
+        Args:
+          limit: largest number returned.
+        Returns: stems, those with the same first letter before others, then the most used first; empty for stems of
+          one or two characters.
+        """
+        allowed = 0 if len(stem) < 3 else 1 if len(stem) < 7 else 2
+        if not allowed:
+            return []
+        found: dict[int, list[str]] = {}
+        for word in self._arrays().similar(stem, allowed):
+            distance = edit_distance(stem, word, allowed)
+            if distance <= allowed and (distance < 2 or word[0] == stem[0]) and self.documents(word):
+                found.setdefault(distance, []).append(word)
+        nearest = found[min(found)] if found else []
+        return sorted(nearest, key=lambda word: (word[0] != stem[0], -self.documents(word), word))[:limit]
+
+    def beginning_with(self, stem: str, limit: int) -> list[str]:
+        """Known stems that start with this one and are longer, in alphabetical order, at most `limit`."""
+        words = self._arrays().words
+        start = bisect_left(words, stem)
+        longer = (word for word in islice(words, start, start + limit + 1) if word != stem)
+        return [word for word in longer if word.startswith(stem) and self.documents(word)][:limit]
+
+    def ending_with(self, stem: str, limit: int) -> list[str]:
+        """Known stems that end with this one and are longer, in alphabetical order of their reversed letters."""
+        words, tail = self._arrays().reversed_words, stem[::-1]
+        start = bisect_left(words, tail)
+        longer = (word for word in islice(words, start, start + limit + 1) if word != tail)
+        return [word[::-1] for word in longer if word.startswith(tail) and self.documents(word[::-1])][:limit]
+
+    def compounds(self, stem: str, limit: int) -> list[str]:
+        """Known stems that are this one and another known one written together, as German does (`Heizungspumpe`).
+
+        The other part has at least MIN_PART letters and may be joined by s, n, en, es, er or e.
+        Returns: at most `limit`, those that end with the stem first: the last part says what the thing is.
+        """
+        ending = [word for word in self.ending_with(stem, SCAN) if self._is_word(word[: -len(stem)], at_end=False)]
+        starting = [word for word in self.beginning_with(stem, SCAN) if self._is_word(word[len(stem) :], at_end=True)]
+        return (ending + starting)[:limit]
+
+    def _is_word(self, rest: str, *, at_end: bool) -> bool:
+        """Whether what is left of a compound is a known stem, as it is or without a joint."""
+        for joint in JOINTS:
+            if at_end and rest.startswith(joint):
+                part = rest[len(joint) :]
+            elif not at_end and rest.endswith(joint):
+                part = rest[: len(rest) - len(joint)]
+            else:
+                continue
+            if len(part) >= MIN_PART and self.documents(part):
+                return True
+        return False
+
+    def _arrays(self) -> "_Shapes":
+        """The sorted forms, rebuilt when the vocabulary has grown or shrunk by a twentieth since they were made."""
+        drift = abs(len(self._counts) - self._at_last_build)
+        if self._shapes is None or drift * 20 > self._at_last_build:
+            words = self._counts if len(self._counts) <= MAX_WORDS else self._commonest()
+            self._shapes = _Shapes(sorted(words))
+            self._at_last_build = len(self._counts)
+        return self._shapes
+
+    def _commonest(self) -> list[str]:
+        return sorted(self._counts, key=lambda word: (-self._counts[word], word))[:MAX_WORDS]
+
+
+class _Shapes:
+    """Sorted words with their lengths and letter sets in arrays, to sift all of them in one pass."""
+
+    def __init__(self, words: list[str]) -> None:
+        self.words = words
+        self.reversed_words = sorted(word[::-1] for word in words)
+        self._lengths: npt.NDArray[np.int16] = np.array([min(len(word), 999) for word in words], dtype=np.int16)
+        self._letters: npt.NDArray[np.uint64] = np.array([_letter_set(word) for word in words], dtype=np.uint64)
+
+    def similar(self, stem: str, distance: int) -> list[str]:
+        """The words that may be within an edit distance: one edit changes the length by at most one and the set of
+        letters by at most two. Never leaves out one that is."""
+        near = np.abs(self._lengths - len(stem)) <= distance
+        apart = np.bitwise_count(self._letters ^ np.uint64(_letter_set(stem)))
+        return [self.words[i] for i in np.flatnonzero(near & (apart <= 2 * distance))]
+
+
+def _letter_set(word: str) -> int:
+    """Which characters a word holds, one bit each for a-z and 0-9, 28 shared ones for the rest."""
+    bits = 0
+    for letter in word:
+        bits |= _LETTERS.get(letter) or 1 << (36 + ord(letter) % 28)
+    return bits

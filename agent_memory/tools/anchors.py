@@ -1,0 +1,193 @@
+"""Anchors: what records lean on, what clients report of it, and the sweep over Home Assistant's entities."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any, Final, Literal
+
+from apsw import Connection
+from pydantic import BaseModel, Field
+
+from agent_memory.domain import namespaces
+from agent_memory.domain.anchor_sweep import sweep
+from agent_memory.domain.anchors import Change, apply_report
+from agent_memory.domain.errors import InvalidArgument, RecordNotFound
+from agent_memory.domain.records import REASON_MAX_CHARS, check_line, parse_stamp, stamp
+from agent_memory.store import anchors, audit, evidence, records
+from agent_memory.store.anchors import AnchorRow
+from agent_memory.store.evidence import Observation
+from agent_memory.tools.registry import Arguments, Call, Result, tool
+from agent_memory.tools.services import Services, refuse_secrets
+from agent_memory.tools.writing import full_id, read_anchor
+
+LISTED_MAX: Final = 500
+SWEEPER: Final = "server"
+
+Kind = Literal["entity", "path", "host", "url"]
+
+
+class AnchorsArguments(Arguments):
+    namespace: str | None = None
+    kind: Kind | None = None
+    state: Literal["unchecked", "ok", "missing"] | None = None
+
+
+class ListedAnchor(BaseModel):
+    id: str = Field(description="The record's.")
+    namespace: str
+    anchor: str
+    state: str
+    unavailable_since: str | None = None
+
+
+class AnchorsResult(Result):
+    anchors: list[ListedAnchor]
+
+
+@tool("read", read_only=True)
+async def memory_anchors(call: Call, args: AnchorsArguments) -> AnchorsResult:
+    """List anchors of live records with their state, for a hook that checks paths, hosts and URLs."""
+    namespace = None if args.namespace is None else namespaces.validate(args.namespace)
+    rows = await call.services.store.read(
+        partial(anchors.listed, namespace=namespace, kind=args.kind, state=args.state, limit=LISTED_MAX + 1)
+    )
+    shown = [
+        ListedAnchor(
+            id=row.record_id,
+            namespace=name,
+            anchor=row.anchor,
+            state=row.state,
+            unavailable_since=row.unavailable_since,
+        )
+        for row, name in rows[:LISTED_MAX]
+    ]
+    return AnchorsResult(anchors=shown, truncated=len(rows) > LISTED_MAX)
+
+
+class Report(BaseModel):
+    id: str
+    anchor: str
+    state: Literal["ok", "missing", "unavailable"]
+    detail: str | None = None
+
+
+class ReportArguments(Arguments):
+    reports: Annotated[list[Report], Field(min_length=1, max_length=200)]
+
+
+class Refusal(BaseModel):
+    id: str
+    anchor: str
+    reason: str
+
+
+class ReportResult(Result):
+    applied: int
+    unchanged: int
+    refused: list[Refusal]
+
+
+@tool("write", idempotent=True)
+async def memory_anchor_report(call: Call, args: ReportArguments) -> ReportResult:
+    """Report what became of path:, host: and url: anchors you can see; unavailable means you could not look."""
+    refuse_secrets([("reports.detail", report.detail or "") for report in args.reports])
+    now = call.services.stamp()
+
+    def work(conn: Connection) -> ReportResult:
+        result = ReportResult(applied=0, unchanged=0, refused=[])
+        for report in args.reports:
+            try:
+                moved = _report(conn, report, witness=call.identity.name, now=now)
+            except (InvalidArgument, RecordNotFound) as problem:
+                result.refused.append(Refusal(id=report.id[:64], anchor=report.anchor[:200], reason=str(problem)))
+                continue
+            result.applied += moved
+            result.unchanged += not moved
+        return result
+
+    return await call.services.store.write(work)
+
+
+class SweepArguments(Arguments):
+    pass
+
+
+class SweepResult(Result):
+    checked: int
+    changed: int
+    unavailable: int
+
+
+@tool("write", idempotent=True)
+async def memory_anchor_sweep(call: Call, args: SweepArguments) -> SweepResult:
+    """Check every entity: anchor against Home Assistant now, as the timed sweep does."""
+    done = await sweep_entities(call.services, client=call.identity.name)
+    return SweepResult(checked=done.checked, changed=done.changed, unavailable=done.unavailable)
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """One sweep: entity anchors looked at, those whose state changed, and those nobody could look at."""
+
+    checked: int
+    changed: int
+    unavailable: int
+
+
+async def sweep_entities(services: Services, *, client: str) -> Swept:
+    """Read all entities once, then move every entity anchor in one transaction with its evidence and audit row."""
+    present = None if services.entity_states is None else await services.entity_states.read()
+    now = services.now()
+
+    def work(conn: Connection) -> Swept:
+        rows = {(row.record_id, row.anchor): row for row in anchors.of_kind(conn, "entity")}
+        states = {key: (row.anchor.removeprefix("entity:"), row.anchor_state) for key, row in rows.items()}
+        done = sweep(states, present, now)
+        for key, change in done.changes.items():
+            _move(conn, rows[key], change, witness=SWEEPER, quote=None, now=stamp(now))
+        swept = Swept(done.checked, done.changed, done.unavailable)
+        counts = {"checked": swept.checked, "changed": swept.changed, "unavailable": swept.unavailable}
+        audit.note(conn, at=stamp(now), client=client, action="anchor-sweep", context=counts)
+        return swept
+
+    return await services.store.write(work)
+
+
+def _report(conn: Connection, report: Report, *, witness: str, now: str) -> bool:
+    """Apply one report. Returns: whether anything changed. Raises: InvalidArgument, RecordNotFound."""
+    record = records.live(conn, full_id("id", report.id))
+    kind, anchor = read_anchor(report.anchor)
+    if kind == "entity":
+        raise InvalidArgument("anchor", "entity: anchors are checked by the server's own sweep")
+    detail = None if report.detail is None else check_line("detail", report.detail, REASON_MAX_CHARS)
+    row = next((row for row in anchors.of(conn, [record.id]).get(record.id, ()) if row.anchor == anchor), None)
+    if row is None:
+        raise InvalidArgument("anchor", "the record has no such anchor")
+    change = apply_report(row.anchor_state, report.state, parse_stamp("now", now))
+    if change.after == row.anchor_state:
+        return False
+    _move(conn, row, change, witness=witness, quote=detail, now=now)
+    audit.note(
+        conn,
+        at=now,
+        client=witness,
+        action="anchor-report",
+        record_id=record.id,
+        namespace=record.namespace,
+        context={"kind": kind, "state": report.state},
+    )
+    return True
+
+
+def _move(conn: Connection, row: AnchorRow, change: Change, *, witness: str, quote: str | None, now: str) -> None:
+    """Write an anchor's new state, with the observation and the revision that go with it."""
+    anchors.set_state(conn, row, change.after, now=now)
+    if change.observation is not None:
+        stance = "contradicts" if change.observation == "missing" else "corroborates"
+        text = quote or f"{row.anchor} is {change.observation}"
+        evidence.observe(conn, row.record_id, Observation(now, "anchor", witness, stance, text))
+    if change.advances:
+        records.advance(conn, row.record_id, now=now)
+        evidence.derive(conn, row.record_id)
+
+
+TOOLS: tuple[Any, ...] = (memory_anchors, memory_anchor_report, memory_anchor_sweep)
