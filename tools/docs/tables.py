@@ -15,7 +15,7 @@ def tools_table() -> str:
     """Tool, scope and the first sentence that agents read."""
     rows = ["| Tool | Scope | Use |", "|---|---|---|"]
     for tool in build_registry():
-        first = re.split(r"(?<=[.;:]) ", tool.description)[0].rstrip(".;:")
+        first = re.split(r"(?<=\.) ", tool.description)[0].rstrip(".")
         rows.append(f"| `{tool.name}` | {tool.scope} | {first}. |")
     return "\n".join(rows) + "\n"
 
