@@ -9,10 +9,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import apsw
+from support.http import Reply, asgi
 
 from agent_memory import config
 from agent_memory.domain.clients import Client, Identity, parse_network, token_digest
-from agent_memory.nursery import main
+from agent_memory.nursery import build
 from agent_memory.store import audit
 from agent_memory.store.audit import AuditRow
 from agent_memory.store.worker import Store
@@ -23,7 +24,6 @@ from agent_memory.web.auth import Doorkeeper
 from agent_memory.web.gate import Gate
 from agent_memory.web.mcp import McpFront
 from agent_memory.web.rest import build_app
-from support.http import Reply, asgi
 
 HERE = "github/acme/app"
 ELSEWHERE = "github/acme/other"
@@ -169,8 +169,8 @@ def build_services(store: Store, clock: Ticking, options: Mapping[str, Any]) -> 
     file = folder / "options.json"
     file.write_text(json.dumps(OPTIONS | dict(options)))
     settings = config.load(str(folder), str(file), {})
-    store.follower = indexes = main.build_indexes()
-    services = main.build_services(settings, store, indexes, ())
+    store.follower = indexes = build.build_indexes()
+    services = build.build_services(settings, store, indexes, (), None)
     return replace(services, now=clock, entropy=random.Random(0).randbytes)
 
 

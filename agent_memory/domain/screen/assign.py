@@ -19,13 +19,7 @@ _TYPED = re.compile(r"[\w\[\]<>&*?|. ]{1,40}?=[ \t]*(?=[\"'`])")
 _TEMPLATE = re.compile(r"\$\{|\{\{|\$\(|%\(|#\{|\{[\w.]+\}|<%|\{%|%\{|<[\w -]+>|\\[sSwWdDbB]|\[\^|\(\?")
 _BYTE_LIST = re.compile(r"(?i)[ \t]*[\[{(][ \t]*(?:(?:0x)?[0-9a-f]{1,3}[ \t]*,[ \t]*){15}")
 _BENIGN = frozenset(
-    "wrong invalid incorrect correct missing given provided supplied stored saved unchanged updated changed expired "
-    "private public encrypted hashed protected rotated shared local remote manual manually internal external below "
-    "above later same different unique strong weak short long mandatory forbidden allowed denied minimum maximum "
-    "length field input forgotten forgot reset needed used valid show type enter confirm current previous rotate "
-    "rotation readonly static dynamic custom managed inherit inherited file prompted keychain bitwarden onepassword "
-    "vault keepass lastpass fail failed failure success passed skipped error warning left right north south east west "
-    "first second third one two low high medium fast slow free busy open closed locked unlocked battery".split()
+    ["wrong", "invalid", "incorrect", "correct", "missing", "given", "provided", "supplied", "stored", "saved", "unchanged", "updated", "changed", "expired", "private", "public", "encrypted", "hashed", "protected", "rotated", "shared", "local", "remote", "manual", "manually", "internal", "external", "below", "above", "later", "same", "different", "unique", "strong", "weak", "short", "long", "mandatory", "forbidden", "allowed", "denied", "minimum", "maximum", "length", "field", "input", "forgotten", "forgot", "reset", "needed", "used", "valid", "show", "type", "enter", "confirm", "current", "previous", "rotate", "rotation", "readonly", "static", "dynamic", "custom", "managed", "inherit", "inherited", "file", "prompted", "keychain", "bitwarden", "onepassword", "vault", "keepass", "lastpass", "fail", "failed", "failure", "success", "passed", "skipped", "error", "warning", "left", "right", "north", "south", "east", "west", "first", "second", "third", "one", "two", "low", "high", "medium", "fast", "slow", "free", "busy", "open", "closed", "locked", "unlocked", "battery"]
 )
 
 
@@ -167,9 +161,9 @@ def _verdict(
         value = value.rstrip(".,:") if not value.endswith("...") else value
         value = value.rstrip(")]}") if not re.search(r"[(\[{]", value) else value
     flag = place.before.endswith("--") or "--" in place.before[-len(name) - 2 :]
-    alone = (flag and place.text.endswith("=")) or not place.text.rstrip().endswith(",") and (
+    alone = (flag and place.text.endswith("=")) or (not place.text.rstrip().endswith(",") and (
         (quoted and not place.joined) or re.match(r"[ \t\"'`,;)}\]|<]*(?:$|[\r\n#<|&]|--|//)", rest) is not None
-    )
+    ))
     if wrapped or place.joined:
         if re.match(r"[ \t]*[:=]", rest) or values.look(value) < Look.STATED or not re.search(r"\d", value):
             return None

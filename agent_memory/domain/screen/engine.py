@@ -133,10 +133,7 @@ class Screen:
 
 _VENDORS = frozenset(rule.name for rule in VENDOR_TOKENS)
 _PUBLIC_PREFIXES = frozenset(
-    "pk cus pi ch in sub evt price prod acct req msg toolu call resp file run thread asst chatcmpl seti pm src card "
-    "txn po re_id tr cs si ii il sha sha1 sha256 sha512 md5 rec tbl viw app fld wsp usr org team proj user item phc "
-    "img vol snap ami sg vpc subnet eni i arn build job task step deploy dpl index chunk main vendor bundle assets "
-    "step_id trace span node session_id block batch gen cmpl embd ft ftjob srvtoolu container".split()
+    ["pk", "cus", "pi", "ch", "in", "sub", "evt", "price", "prod", "acct", "req", "msg", "toolu", "call", "resp", "file", "run", "thread", "asst", "chatcmpl", "seti", "pm", "src", "card", "txn", "po", "re_id", "tr", "cs", "si", "ii", "il", "sha", "sha1", "sha256", "sha512", "md5", "rec", "tbl", "viw", "app", "fld", "wsp", "usr", "org", "team", "proj", "user", "item", "phc", "img", "vol", "snap", "ami", "sg", "vpc", "subnet", "eni", "i", "arn", "build", "job", "task", "step", "deploy", "dpl", "index", "chunk", "main", "vendor", "bundle", "assets", "step_id", "trace", "span", "node", "session_id", "block", "batch", "gen", "cmpl", "embd", "ft", "ftjob", "srvtoolu", "container"]
 )
 
 

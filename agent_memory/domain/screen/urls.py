@@ -8,8 +8,7 @@ from agent_memory.domain.screen.values import Look
 
 _USERINFO = re.compile(r"://([^\s/?#@:\"'<>]*):([^\s\"'<>@]+)@")
 _ASSUMED = frozenset(
-    "password passwd pass pwd pw secret token user username passwort kennwort contraseña senha hidden xxx pass123 "
-    "mypassword mypass yourpassword db_password dbpassword password123 p4ss mot-de-passe".split()
+    ["password", "passwd", "pass", "pwd", "pw", "secret", "token", "user", "username", "passwort", "kennwort", "contraseña", "senha", "hidden", "xxx", "pass123", "mypassword", "mypass", "yourpassword", "db_password", "dbpassword", "password123", "p4ss", "mot-de-passe"]
 )
 _TEMPLATE = re.compile(r"\$\{|\$\(|\{\{|\{[\w.]*\}|%\(|#\{|<|\[\w+\]|^\$[A-Za-z_]+$|^%[A-Z_]+%$")
 _LOCAL = re.compile(r"(?:mailto|sips?|xmpp|acct|im|tel|git|ssh|urn|npm|workspace|package|docker|image|http|https|to|cc)$")

@@ -3,13 +3,7 @@
 import re
 
 # Substrings of names, for `name = value`. Case is folded for ASCII only, so other scripts list both cases.
-_IN_NAMES = (
-    "pass pwd pw psk secret token key auth cred pin puk otp sid sess cookie sig sas jwt seed mnemonic code login appid "
-    "bearer dsn kennw contrase clave senha chave segredo mdp jeton clé wachtwoord sleutel hasł haslo klucz lösenord "
-    "csrf xsrf pat saml irk ltk webhook geheim schlüssel schluessel heslo parola access "
-    "пароль Пароль ПАРОЛЬ ключ Ключ токен Токен секрет 密码 密碼 口令 密钥 密鑰 秘钥 令牌 凭证 パスワード 暗証 トークン 鍵 キー 비밀번호 암호 토큰 "
-    "키"
-).split()
+_IN_NAMES = ["pass", "pwd", "pw", "psk", "secret", "token", "key", "auth", "cred", "pin", "puk", "otp", "sid", "sess", "cookie", "sig", "sas", "jwt", "seed", "mnemonic", "code", "login", "appid", "bearer", "dsn", "kennw", "contrase", "clave", "senha", "chave", "segredo", "mdp", "jeton", "clé", "wachtwoord", "sleutel", "hasł", "haslo", "klucz", "lösenord", "csrf", "xsrf", "pat", "saml", "irk", "ltk", "webhook", "geheim", "schlüssel", "schluessel", "heslo", "parola", "access", "пароль", "Пароль", "ПАРОЛЬ", "ключ", "Ключ", "токен", "Токен", "секрет", "密码", "密碼", "口令", "密钥", "密鑰", "秘钥", "令牌", "凭证", "パスワード", "暗証", "トークン", "鍵", "キー", "비밀번호", "암호", "토큰", "키"]
 # Words of prose that announce a password: any stated value after them is refused.
 PASSWORD_PHRASES = (
     r"password|passwd|passwort|passphrase|passcode|pass-phrase|pw|pwd|psk|kennwort|losungswort|wachtwoord|contraseñ?a|"
@@ -44,7 +38,5 @@ PASSWORD_TEXT = re.compile("(?i)(?<![a-z])(?:" + PASSWORD_PHRASES + r")(?![a-z]{
 CODE_TEXT = re.compile("(?i)(?:" + _CODE_PHRASES + ")$")
 # Words that a passphrase or a seed phrase does not hold, and policy prose does.
 STOP_WORDS = frozenset(
-    "the and for with are was has its into from must should not be is a an of to in on at or as by your our it if "
-    "der die das und ist nicht mit ein eine im am le la les et est pas un une de du el los y es no una del o os da "
-    "per il di che при и не на для".split()
+    ["the", "and", "for", "with", "are", "was", "has", "its", "into", "from", "must", "should", "not", "be", "is", "a", "an", "of", "to", "in", "on", "at", "or", "as", "by", "your", "our", "it", "if", "der", "die", "das", "und", "ist", "nicht", "mit", "ein", "eine", "im", "am", "le", "la", "les", "et", "est", "pas", "un", "une", "de", "du", "el", "los", "y", "es", "no", "una", "del", "o", "os", "da", "per", "il", "di", "che", "при", "и", "не", "на", "для"]
 )
