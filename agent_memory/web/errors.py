@@ -8,7 +8,6 @@ import trio
 
 from agent_memory.domain import errors
 from agent_memory.domain.errors import ServiceError
-from agent_memory.llm.errors import ModelError
 from agent_memory.web.requests import RequestRefused
 
 log = structlog.get_logger("web")
@@ -27,7 +26,6 @@ STATUSES: Final[dict[type[ServiceError], tuple[int, str]]] = {
     errors.Expired: (410, "expired"),
     errors.Busy: (503, "busy"),
     errors.StoreUnavailable: (503, "store_unavailable"),
-    ModelError: (503, "model_unavailable"),
 }
 RETRY_AFTER_S: Final = 1
 

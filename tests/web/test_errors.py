@@ -4,7 +4,6 @@ import pytest
 
 from agent_memory.domain import errors
 from agent_memory.domain.errors import ServiceError
-from agent_memory.llm.errors import ModelError
 from agent_memory.web.errors import STATUSES, answer_to, body_of, status_of
 from agent_memory.web.requests import RequestRefused
 
@@ -21,7 +20,6 @@ EXAMPLES = [
     errors.Expired("the receipt is past its retention"),
     errors.Busy("the store has too many waiting calls"),
     errors.StoreUnavailable("the disk is full"),
-    ModelError("no model server answered"),
     RequestRefused(415, "unsupported_media_type", "JSON only"),
 ]
 
