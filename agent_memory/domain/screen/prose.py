@@ -38,7 +38,7 @@ _UNITS = re.compile(
 _REVERSED = re.compile(
     r"(?i)(?P<value>[^\s\"'`“„«]{6,})[\"'`”»]?\s+(?:is|as|ist|als|est|comme|es|como|é|è|come|это|как)\s+[^\n.;:]{0,40}$"
 )
-_LOGIN = re.compile(r"(?:[\w.@-]{2,32})\s?[/:|]\s?[\"'`]?(?P<value>[^\s\"'`]{6,64})")
+_LOGIN = re.compile(r"(?<![\w/.-])(?:[\w.@-]{2,32})\s?[/:|]\s?[\"'`]?(?P<value>[^\s\"'`]{6,64})")
 _CODES = re.compile(r"\b[A-Za-z0-9]{4,8}(?:-[A-Za-z0-9]{4,8})+\b|\b\d{6,10}\b|\b\d{4} \d{4}\b|\b[A-Za-z0-9]{8,12}\b")
 
 
@@ -182,6 +182,8 @@ def _login(place: Window) -> str | None:
     for found in _LOGIN.finditer(line):
         value = found.group("value").rstrip(".,;:)")
         kinds = sum(re.search(kind, value) is not None for kind in (r"[a-z]", r"[A-Z]", r"\d", r"[^\w./:-]"))
+        if re.search(r"\.\w{2,4}$", value):
+            continue
         if kinds >= 3 and (place.text[-1] in "/:|" or values.is_typed_password(value)) and values.look(value) >= Look.STATED and not values.is_measure(value) and "/" not in value:
             return "stated-password"
     return None
@@ -223,7 +225,7 @@ STATED = Structure(
         "a senha do banco é Chuva{dig4}!",
         "路由器的管理密码是 D8sj_{an8}，不要改。",
         "パスワードは Ok{an8} です",
-        "비밀번호: YX{an8}",
+        "비밀번호: YX{an8}4",
         "пароль от роутера: Vesna{dig4}",
         "hasło do bazy: kwarc-klon-{dig2}",
         "the alarm panel's PIN code is 7{dig5}",

@@ -24,10 +24,10 @@ def is_stated(password: str) -> bool:
 
 
 def _userinfo(place: Window) -> str | None:
-    found = _USERINFO.match(place.text)
+    found = _USERINFO.search(place.text)
     if found is not None:
         return "url-password" if is_stated(found.group(2)) else None
-    user = re.match(r"://([\w~.-]{20,})@", place.text)
+    user = re.search(r"://([\w~.-]{20,})@", place.text)
     if user is not None and values.is_random(user.group(1), 20) and not values.is_hex(user.group(1)):
         return "url-password"
     return None
@@ -69,7 +69,7 @@ def _hook(place: Window) -> str | None:
 
 USERINFO = Structure(
     "userinfo",
-    rb"://(?:[^\s/?#@:\"'<>]*:[^\s@\"'<>]+|[\w~.-]{20,64})@",
+    rb"[\w+.-]*://(?:[^\s/?#@:\"'<>]*:[^\s@\"'<>]+|[\w~.-]{20,64})@",
     _userinfo,
     {"url-password": "an address holds a password"},
     ("postgres://memo:Lantern{dig4}@db/memo", "redis://:{an24}@cache:6379/0", "https://{an30}@git.example/x.git"),

@@ -3,6 +3,7 @@
 import enum
 import hashlib
 import re
+from itertools import pairwise
 
 
 class Look(enum.IntEnum):
@@ -53,7 +54,7 @@ _UUID = re.compile(r"(?i)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f
 _VERSION = re.compile(
     r"(?i)[v~^<>=]*\d+(?:\.\w+)+(?:[-+][\w.]+)?|\d{4}-\d\d-\d\d(?:[T ][\d:.]+Z?)?|\d+[a-z%]{1,4}|[\d.,:/x×-]+|"
     r"\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?|(?:hmac|aes|rsa|sha|md|rs|hs|es|ed|utf|base|oauth|rfc|iso|tls|ssl|http|argon|"
-    r"ecdsa|x|p|ps|bcrypt|scrypt|pbkdf|jwt|v|win|ipv|s|k|h|e|ec|i|l|arm|amd|python|node|web|fa|pm)[-_]?\d+[\w.-]{0,12}"
+    r"ecdsa|ps|bcrypt|scrypt|pbkdf|jwt|win|ipv|ec|arm|amd|python|node|web|fa|pm)[-_]?\d+[\w.-]{0,12}|[a-z]\d{1,4}(?:\.\d+)*[a-z]?"
 )
 _RUNS = tuple(
     alphabet[i : i + 9] for alphabet in ("abcdefghijklmnopqrstuvwxyz", "01234567890123456789") for i in range(10)
@@ -115,14 +116,19 @@ def is_random(value: str, least: int = 16) -> bool:
     body = _SIGNS.sub("", value[: 4 * MAX_READ])
     if len(body) < least or len(set(body)) < 8:
         return False
-    kinds = ["u" if c.isupper() else "l" if c.islower() else "d" for c in body]
-    changes = sum(a != b for a, b in zip(kinds, kinds[1:], strict=False)) / (len(kinds) - 1)
-    digits = kinds.count("d")
+    changes = rhythm(body)
+    digits = sum(char.isdigit() for char in body)
     if digits == 0:
         return changes >= 0.38 and len(body) >= 20
     if digits == 1:
         return changes >= 0.35
     return changes >= 0.22 and digits < len(body)
+
+
+def rhythm(body: str) -> float:
+    """Share of neighbours in a run of letters and digits that differ in kind: lower case, upper case, digit."""
+    kinds = ["u" if char.isupper() else "l" if char.islower() else "d" for char in body]
+    return sum(a != b for a, b in pairwise(kinds)) / max(1, len(kinds) - 1)
 
 
 def look(value: str) -> Look:
