@@ -5,6 +5,8 @@ import hashlib
 import re
 from itertools import pairwise
 
+from agent_memory.domain.screen.words import word_set
+
 
 class Look(enum.IntEnum):
     """Shapes of a value, from harmless to certainly drawn at random."""
@@ -37,15 +39,22 @@ _PLACEHOLDER = re.compile(
     r"^(?:test|sample|default|demo)[-_]?(?:token|key|secret|password|pass|value)?\d{0,3}$|not[-_]?(?:a[-_]?)?real|"
     r"^abc\d*$|^abcd?e?f?\d{3,6}$|^(?:abc|xyz)[-_.]?(?:123|def|xyz)|enter[-_ ](?:your|the)|put[-_ ]"
 )
-_VOID = frozenset(
-    ["null", "none", "nil", "undefined", "true", "false", "yes", "no", "on", "off", "empty", "unset", "required", "optional", "string", "str", "int", "bool", "bytes", "number", "text", "any", "object", "secretstr", "default", "auto", "automatic", "generated", "random", "unknown", "n/a", "na", "todo", "tbd", "hidden", "masked", "ask", "see", "prompt", "stdin", "basic", "bearer", "digest", "oauth", "oauth2", "ssh", "publickey", "plain", "plaintext", "void", "never", "always", "enabled", "disabled", "optional[str]", "self", "this", "new", "char", "varchar", "const", "let", "var", "return", "is", "not", "in", "and", "or", "the", "a", "an", "of", "for", "to", "from", "with", "as", "if", "else"]
+_VOID = word_set(
+    "null none nil undefined true false yes no on off empty unset required optional string str int bool bytes "
+    "number text any object secretstr default auto automatic generated random unknown n/a na todo tbd hidden "
+    "masked ask see prompt stdin basic bearer digest oauth oauth2 ssh publickey plain plaintext void never "
+    "always enabled disabled optional[str] self this new char varchar const let var return is not in and or "
+    "the a an of for to from with as if else"
 )
 _CREDENTIAL_WORD = re.compile(
     r"(?i)pass(?:word|wd|wort|phrase|code)?\b|pass(?:word|wort)|pwd|secret|token|api[-_]?key|credential|kennwort|"
     r"contrase|senha|mot de passe|\bkey\b|密码|口令|パスワード|비밀번호|пароль|geheim|hasło"
 )
-_ROOTS = frozenset(
-    ["self", "this", "os", "process", "settings", "config", "args", "req", "request", "ctx", "env", "environ", "response", "res", "data", "event", "props", "state", "options", "opts", "params", "user", "cfg", "app", "secrets", "vault", "session", "body", "form", "window", "document", "import", "credentials", "creds", "std", "viper", "context", "client", "auth", "row", "record", "obj", "item", "payload", "message", "msg", "cls", "super", "hass", "entry", "flask", "django", "crypto", "uuid", "base64", "json", "yaml", "var", "local", "module", "input", "inputs", "github", "steps", "needs", "matrix", "values", "release"]
+_ROOTS = word_set(
+    "self this os process settings config args req request ctx env environ response res data event props state "
+    "options opts params user cfg app secrets vault session body form window document import credentials creds "
+    "std viper context client auth row record obj item payload message msg cls super hass entry flask django "
+    "crypto uuid base64 json yaml var local module input inputs github steps needs matrix values release"
 )
 _CHAIN = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\?\.|\.|::|->)[A-Za-z_$][\w$]*)+")
 _CALL = re.compile(r"(?:await |new |!|&|\*)?[A-Za-z_$][\w$]*(?:(?:\?\.|\.|::|->)[A-Za-z_$][\w$]*)*(?:\(|\[(?!\d{3}))")
