@@ -8,7 +8,7 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
 from agent_memory.domain import terms as words
-from agent_memory.retrieval.concepts import Concepts
+from agent_memory.retrieval.concepts import Concepts, Typed
 from agent_memory.retrieval.query import fts_query, query_terms
 from agent_memory.retrieval.stopwords import STOP_WORDS
 from agent_memory.retrieval.vocabulary import Vocabulary
@@ -134,15 +134,26 @@ class Planner:
         if self._concepts is None:
             return ""
         typed = {stem for term in terms for stem in self._stemmer.stems(term.text)}
-        limit = records * self._weights.common_share
+        limit = min(records * self._weights.common_share, self._weights.translated_most)
         pieces: list[str] = []
-        for expression in self._concepts.translations(text, self._stemmer.stems(text)):
+        for expression in self._concepts.translations(text, self._typed(text)):
             cjk = bool(words.cjk_runs(expression.text))
             stems = words.bigrams(expression.text) if cjk else list(expression.stems)
-            known = 0 < self._documents(stems) <= limit
-            if known and not (set(stems) <= typed) and expression.text.lower() not in STOP_WORDS:
+            word = expression.text.lower()
+            # French `place`, `décision` or `événement` (stem `even`) would bring up English records on something else.
+            looks = (word, words.without_accents(word), *stems)
+            foreign = not expression.english
+            misleading = word in STOP_WORDS or (foreign and any(look in self._known for look in looks))
+            if not misleading and 0 < self._documents(stems) <= limit and not set(stems) <= typed:
                 pieces.append(_all_of(stems) if cjk else fts_query([expression.text]))
         return " OR ".join(pieces[:MAX_TRANSLATIONS])
+
+    def _typed(self, text: str) -> list[Typed]:
+        found = []
+        for word in words.simple_words(text):
+            stems = self._stemmer.stems(word) if word.lower() not in STOP_WORDS else []
+            found += [Typed(s, word.lower() in self._known, not self._vocabulary.documents(s)) for s in stems]
+        return found
 
 
 def _all_of(pairs: list[str]) -> str:
