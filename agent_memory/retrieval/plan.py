@@ -17,6 +17,7 @@ from agent_memory.store.stems import Stemmer
 
 MIN_COMPOUND = 5  # letters; shorter words end or begin too many unrelated ones
 MAX_COMPOUNDS = 6  # words made with one query word that are looked up beside it
+FEW = 5  # records; in a store of a dozen, a fifth would be none at all
 MAX_TRANSLATIONS = 48  # expressions; a long question can touch every idea of the table
 
 
@@ -134,7 +135,7 @@ class Planner:
         if self._concepts is None:
             return ""
         typed = {stem for term in terms for stem in self._stemmer.stems(term.text)}
-        limit = min(records * self._weights.common_share, self._weights.translated_most)
+        limit = min(max(records * self._weights.common_share, FEW), self._weights.translated_most)
         pieces: list[str] = []
         for expression in self._concepts.translations(text, self._typed(text)):
             cjk = bool(words.cjk_runs(expression.text))
