@@ -12,16 +12,25 @@ from agent_memory.domain import terms as words
 
 MAX_WORDS = 3  # words in the longest expression of the table that is looked for in a query
 ENGLISH_COLUMN = 0
+# Words that hardly a text in German, Spanish, Portuguese or French does without, by the column of the language. None is
+# an English word, nor stemmed to one; three of them in an index show that it holds notes in that language.
+MARKERS = {
+    1: ("und", "der", "nicht", "eine", "wird", "auf", "oder", "werden"),
+    2: ("los", "una", "para", "por", "como", "pero", "cuando", "están"),
+    3: ("não", "uma", "são", "pelo", "mais", "quando", "foi", "também"),
+    4: ("les", "une", "est", "pas", "dans", "avec", "pour", "sont"),
+}
+MARKERS_NEEDED = 3
 MAX_RUN = 6  # characters in the longest CJK expression
 
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A word or fixed expression of one language, with its stems (characters, for Han and kana); English or not."""
+    """A word or fixed expression, with its stems (characters, for Han and kana) and the column of its language."""
 
     text: str
     stems: tuple[str, ...]
-    english: bool
+    column: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +103,7 @@ class Concepts:
             expressions = []
             for text in filter(None, map(str.strip, cell.split(","))):
                 key = tuple(text) if words.cjk_runs(text) else tuple(stems(text))
-                expressions.append(Expression(text, key, english=column == ENGLISH_COLUMN))
+                expressions.append(Expression(text, key, column))
                 places = self._places.setdefault(key, [])
                 if all(place[0] != len(self._ideas) for place in places):  # a word shared by languages is the first's
                     places.append((len(self._ideas), column))
