@@ -20,8 +20,9 @@ FLOORS: dict[str, set[str]] = {
     "llm": {"domain", "store", "llm"},
     "encoder": {"domain", "store", "encoder"},
     "retrieval": {"domain", "store", "encoder", "retrieval"},
-    "tools": {"domain", "store", "retrieval", "llm", "encoder", "tools"},
-    "web": {"domain", "store", "retrieval", "llm", "encoder", "tools", "web"},
+    "homeassistant": {"domain", "homeassistant"},
+    "tools": {"domain", "store", "retrieval", "llm", "encoder", "homeassistant", "tools"},
+    "web": {"domain", "store", "retrieval", "llm", "encoder", "homeassistant", "tools", "web"},
 }
 FREE = {"nursery", "cli", "__main__"}  # the entry points see every floor
 OPEN_TO_ALL = {"__init__", "logs"}

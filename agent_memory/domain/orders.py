@@ -45,10 +45,14 @@ _PATTERNS = (
     r"(?:지시|규칙|명령)[^.\n]{0,12}무시|(?:기록|메모리|후보|모두)[^.\n]{0,12}(?:삭제|지우)",
 )
 _ORDERS = re.compile("|".join(f"(?:{pattern})" for pattern in _PATTERNS), re.IGNORECASE)
+_BLANKS = re.compile(r"[^\S\n]+")
+_LINES = re.compile(r"(?: ?\n ?)+")
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]|[\U000e0000-\U000e007f]")
 
 
 def gives_orders(text: str) -> bool:
     """Whether a text talks to its reviewer or model: names a verdict, overrides rules or orders a removal."""
     visible = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
+    # runs of white space become one character, which also keeps the patterns linear in the length of the text
+    visible = _LINES.sub("\n", _BLANKS.sub(" ", visible))
     return _ORDERS.search(visible) is not None or bool(re.search("[\U000e0020-\U000e007e]", text))

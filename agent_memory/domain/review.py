@@ -15,11 +15,12 @@ AGENTS_WORD = frozenset({"decision", "constraint", "requirement", "procedure", "
 
 
 class Origin(StrEnum):
-    """Who wrote a record: taken from session notes, stored by an agent, or brought in by an import."""
+    """Who wrote a record, in the words of domain/records: a model from session notes, an agent, an import, a close."""
 
-    EXTRACTED = "extracted"
+    EXTRACTED = "extraction"
     AGENT = "agent"
-    IMPORTED = "imported"
+    IMPORTED = "import"
+    SUMMARY = "summary"
 
 
 class VerdictKind(StrEnum):
@@ -91,10 +92,13 @@ def _refusal(candidate: Shown, neighbours: Sequence[Shown], verdict: Verdict) ->
 
 
 def may_be_session_state(candidate: Shown) -> bool:
-    """Whether a session-state verdict may touch it: extracted, or an agent's record of a passing type."""
+    """Whether a session-state verdict may touch it: extracted, or an agent's record of a passing type.
+
+    A session's closing summary is the agent's own; an import is neither and stays.
+    """
     if candidate.origin is Origin.EXTRACTED:
         return True
-    return candidate.origin is Origin.AGENT and candidate.type not in AGENTS_WORD
+    return candidate.origin in {Origin.AGENT, Origin.SUMMARY} and candidate.type not in AGENTS_WORD
 
 
 def duplicate_refusal(candidate: Shown, named: Shown) -> str:

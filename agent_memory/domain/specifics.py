@@ -30,7 +30,7 @@ _SMALL_NUMBERS = {
         "dos tres cuatro cinco seis siete ocho nueve diez once doce",
     )
     for value, word in enumerate(words.split(), start=2)
-    if word not in {"once"}  # an English adverb; the Spanish eleven is the rarer reading
+    if word not in {"once", "sept", "dos"}  # the English adverb, the month and the system are the likelier readings
 }
 
 

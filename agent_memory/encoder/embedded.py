@@ -9,7 +9,7 @@ from agent_memory.encoder.catalogue import Recipe
 from agent_memory.encoder.protocol import EncoderUnavailable, Matrix, Vector, text_digest
 from agent_memory.encoder.textmodel import DEFAULT, TextModel, load_default
 
-RECORDS_AT_ONCE = 16  # between two slices of a batch, a waiting query gets the model
+RECORDS_AT_ONCE = 16  # texts; between two slices of a batch, a waiting query gets the model
 
 
 class EmbeddedEncoder:

@@ -20,7 +20,6 @@ ATTEMPTS = 6  # in a row without a byte of progress
 FIRST_PAUSE_S = 1.0  # doubled after each failure, up to MAX_PAUSE_S
 MAX_PAUSE_S = 30.0
 STALL_S = 30.0  # without a byte, the connection counts as dead
-CHUNK_BYTES = 1 << 20
 
 Progress = Callable[[str, int, int], None]
 """Called with a file's name, the bytes there are, and its full size."""
@@ -95,13 +94,18 @@ async def _append(url: str, file: ModelFile, part: Path, client: httpx.AsyncClie
             if answer.status_code in (408, 429) or answer.status_code >= 500:
                 return  # passing trouble
             raise InstallFailed(f"{file.name}: the server answered {answer.status_code}")
+        too_long = InstallFailed(f"{file.name}: the server sends more than its {file.size} bytes")
+        announced = answer.headers.get("content-length", "")
+        if announced.isdigit() and have + int(announced) > file.size:
+            raise too_long
         with _opened(part, have) as out:
-            async for chunk in answer.aiter_bytes(CHUNK_BYTES):
+            # Raw, in pieces as they come: chunks of a size would lose what was held back when the connection breaks.
+            async for chunk in answer.aiter_raw():
                 have += len(chunk)
                 if have > file.size:
                     out.truncate(0)
-                    raise InstallFailed(f"{file.name}: the server sends more than its {file.size} bytes")
-                out.write(chunk)  # a chunk is at most a megabyte: not worth a thread
+                    raise too_long
+                out.write(chunk)  # some 64 KiB: not worth a thread
                 report(file.name, have, file.size)
 
 

@@ -25,9 +25,10 @@ DEFAULT = Recipe(
     weights_sha256="8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
 )
 VOCABULARY_SHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
-# Padded tokens in one run of the graph. On a CPU larger runs are no faster (32 texts of 100 tokens: 0.8 s in runs of one
-# text or of sixteen), and the peak of memory grows with them: 266 MB for 2 × 256 tokens, 525 MB for 16 × 256.
+# Padded tokens in one run of the graph. On a CPU larger runs are no faster (32 texts of 100 tokens: 0.8 s in runs of
+# one text or of sixteen), and the peak of memory grows with them: 266 MB for 2 × 256 tokens, 525 MB for 16 × 256.
 TOKENS_AT_ONCE = 512
+MANY = 8  # texts; after more than these in one call, unused memory goes back to the system (a millisecond)
 
 _Ids = npt.NDArray[np.int64]
 
@@ -62,6 +63,8 @@ class TextModel:
             places.append(place)
         if places:
             vectors[places] = self._run([encodings[one].ids for one in places])
+        if len(texts) > MANY:
+            _give_back_memory()
         return vectors
 
     def _run(self, ids: list[list[int]]) -> Matrix:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from agent_memory.domain.grounding import is_grounded
 from agent_memory.domain.questions import NO_ANSWER, SOURCES, Source, basis_of, cut_answer
 from agent_memory.domain.specifics import normalise
 from agent_memory.llm.chat import PROSE_TOKENS, ChatReply, ChatRequest, Kind
@@ -16,9 +17,9 @@ from agent_memory.llm.router import Router
 SOURCE_CHARS = 1_200  # shown of each record; eight of them are about 2,400 tokens
 
 _INSTRUCTIONS = f"""You answer a question about a coding project from the records below and from nothing else.
-Write plain prose, at most four short sentences, without headings or lists. After each statement put the label of \
-the record it rests on in square brackets, such as [S1]. Keep numbers, versions, paths and names exactly as the \
-records have them. When the records contradict each other, say so.
+Write plain prose in the language of the records, at most four short sentences, without headings or lists. After each \
+statement put the label of the record it rests on in square brackets, such as [S1]. Keep numbers, versions, paths and \
+names exactly as the records have them. When the records contradict each other, say so.
 When the records do not answer the question, reply with exactly this sentence: {NO_ANSWER}"""
 
 _CITATION = re.compile(r"\s*[\[(\u3010]\s*S\d+(?:\s*[,;&]?\s*(?:and\s+)?S\d+)*\s*[\])\u3011]", re.IGNORECASE)
@@ -71,7 +72,7 @@ def answer_request(question: str, shown: Sequence[Source]) -> ChatRequest:
 def read_answer(reply: ChatReply, shown: Sequence[Source], screen: Screen) -> tuple[str, tuple[str, ...]]:
     """Read a reply into the stored text, without its citation marks, and the ids it rests on.
 
-    Raises: BadReply: it is empty, or the screen refuses it.
+    Raises: BadReply: it is empty, the screen refuses it, or it does not rest on the records.
     """
     raw = unfence(read_text(reply))
     marks = "".join(_CITATION.findall(raw))
@@ -84,5 +85,7 @@ def read_answer(reply: ChatReply, shown: Sequence[Source], screen: Screen) -> tu
     pattern = screen(text)
     if pattern is not None:
         raise BadReply(f"the screen refuses it (pattern {pattern})")
+    if not is_grounded(text, "\n".join(f"{source.title}\n{source.content}" for source in shown)):
+        raise BadReply("it does not say what the records say")
     known = dict.fromkeys(shown[number - 1].id for number in cited if 1 <= number <= len(shown))
     return text, tuple(known) or tuple(source.id for source in shown)

@@ -1,4 +1,4 @@
-"""Which models a job kind may use, most preferred first, read from the flat `kind:model` option."""
+"""Which models a job kind may use, most preferred first, ending in the configured default."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,20 +22,15 @@ class Chains:
         return (*(model for model in models if model != self.default), self.default)
 
 
-def read_chains(default: str, entries: Sequence[str]) -> Chains:
-    """Read `ollama_model` and the entries of `ollama_models`.
+def chains_of(default: str, named: Mapping[str, Sequence[str]]) -> Chains:
+    """The chains of the options `ollama_model` and `ollama_models`, the latter as kind → models in their order.
 
-    A model's name may hold colons ("extract:qwen3.5:9b"): the kind ends at the first. Order within a kind is kept.
-    Raises: InvalidArgument: an entry names no known kind or no model, or the default is empty.
+    Raises: InvalidArgument: a kind is unknown, or the default is empty.
     """
     if not default.strip():
         raise InvalidArgument("ollama_model", "found an empty name; allowed: a model that the server serves")
-    named: dict[Kind, tuple[str, ...]] = {}
-    for entry in entries:
-        kind_text, _, model = (part.strip() for part in entry.partition(":"))
-        if kind_text not in set(Kind) or not model:
-            kinds = ", ".join(Kind)
-            raise InvalidArgument("ollama_models", f"found {entry!r}; allowed: kind:model with kind one of {kinds}")
-        kind = Kind(kind_text)
-        named[kind] = tuple(dict.fromkeys((*named.get(kind, ()), model)))
-    return Chains(default.strip(), named)
+    for kind in named:
+        if kind not in set(Kind):
+            raise InvalidArgument("ollama_models", f"found kind {kind!r}; allowed: {', '.join(Kind)}")
+    chains = {Kind(kind): tuple(dict.fromkeys(models)) for kind, models in named.items()}
+    return Chains(default.strip(), chains)

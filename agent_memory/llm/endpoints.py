@@ -49,10 +49,10 @@ def read_endpoint(url: str, field: str, *, direct: bool = False) -> Endpoint:
     return Endpoint(text, shown, parts.path.endswith("/v1"), direct)
 
 
-def read_endpoints(url: str, fallback_url: str, direct_urls: Sequence[str]) -> tuple[Endpoint, ...]:
+def read_endpoints(url: str | None, fallback_url: str | None, direct_urls: Sequence[str]) -> tuple[Endpoint, ...]:
     """The servers of the options `ollama_url`, `ollama_fallback_url` and `ollama_direct_urls`, in that order.
 
-    Empty texts mean unset; an address named twice is used once, in its first place.
+    None and empty texts mean unset; an address named twice is used once, in its first place.
     Raises: InvalidArgument: an address is not acceptable.
     """
     named = [
@@ -63,7 +63,7 @@ def read_endpoints(url: str, fallback_url: str, direct_urls: Sequence[str]) -> t
             ("ollama_direct_urls", direct_urls),
         )
         for text in texts
-        if text.strip()
+        if text and text.strip()
     ]
     return tuple({endpoint.shown: endpoint for endpoint in reversed(named)}[shown] for shown in _first(named))
 

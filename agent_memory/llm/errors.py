@@ -3,11 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent_memory.domain.errors import ServiceError
 
-
-class ModelError(ServiceError):
-    """Base of the failures of enrichment; storage and search go on without it."""
+class ModelError(Exception):
+    """Base of the failures of enrichment; storage and search go on without it, and no caller is told of it."""
 
 
 class ServerSilent(ModelError):

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from agent_memory.domain.grounding import is_grounded
 from agent_memory.llm.chat import STRUCTURED_TOKENS, ChatRequest, Kind, ReplySchema
 from agent_memory.llm.fence import Block, fence
 from agent_memory.llm.memories import (
@@ -17,7 +18,6 @@ from agent_memory.llm.memories import (
     Candidate,
     Known,
     Screen,
-    is_grounded,
     read_memories,
     select,
 )
@@ -103,7 +103,7 @@ async def extract(router: Router, notes: str, known: Sequence[Known], screen: Sc
         memories, bad = served.value
         malformed += bad
         served_by[served.server, served.model] = None
-        grounded = [memory for memory in memories if is_grounded(memory, part)]
+        grounded = [memory for memory in memories if is_grounded(memory.text, part)]
         ungrounded += len(memories) - len(grounded)
         found += [replace(memory, server=served.server, model=served.model) for memory in grounded]
     kept = select(found, known, screen)

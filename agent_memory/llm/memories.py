@@ -7,8 +7,7 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
-from agent_memory.domain.specifics import missing_specifics, normalise, specifics_of
-from agent_memory.domain.wording import coverage
+from agent_memory.domain.specifics import missing_specifics, normalise
 from agent_memory.llm.chat import ChatReply
 from agent_memory.llm.errors import BadReply
 from agent_memory.llm.replies import read_object
@@ -20,8 +19,6 @@ MIN_CONTENT_CHARS = 12  # anything shorter says nothing a later session could us
 CONTENT_BYTES = 16 * 1024  # DESIGN.md, Tools
 TAG_CHARS = 40
 MAX_TAGS = 8
-GROUNDED_COVERAGE = 0.25  # share of a memory's words that its notes hold; a paraphrase holds half, an invention few
-COUNTED_BY_HAND = 12  # a model may count what the notes list; a larger number it did not read is made up
 
 MemoryType = Literal[
     "decision", "constraint", "requirement", "procedure", "preference", "fact", "failure", "open-work"
@@ -59,6 +56,11 @@ class Candidate:
     tags: tuple[str, ...]
     server: str = ""
     model: str = ""
+
+    @property
+    def text(self) -> str:
+        """Title and content, the text that is checked against the notes."""
+        return f"{self.title}\n{self.content}"
 
 
 @dataclass(frozen=True)
@@ -103,14 +105,6 @@ def select(found: Sequence[Candidate], known: Sequence[Known], screen: Screen) -
             kept.append(one)
             present.append(_Wording.of(one))
     return Selection(tuple(kept), dict(refused), repeated, over)
-
-
-def is_grounded(memory: Candidate, notes: str) -> bool:
-    """Whether the notes hold enough of a memory's words, and every number in it past what a reader may have counted."""
-    text = f"{memory.title}\n{memory.content}"
-    invented = specifics_of(text).numbers - specifics_of(notes).numbers
-    small = {str(number) for number in range(COUNTED_BY_HAND + 1)}
-    return invented <= small and coverage(memory.content, notes) >= GROUNDED_COVERAGE
 
 
 def _read_memory(entry: object) -> Candidate | None:

@@ -68,6 +68,7 @@ class Router:
             with server.busy():
                 served = await self._ask_chain(server, request, read, attempts)
             if served is not None:
+                log.info("%s served by model %s on %s", request.kind, served.model, served.server)
                 return served
         if not attempts:
             raise NoServerLive

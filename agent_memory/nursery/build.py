@@ -76,7 +76,7 @@ async def build(
     doorkeeper = _doorkeeper(settings, announce)
     encoder, older = await resources.enter_async_context(open_encoders(settings, store))
     states = await _states(settings, resources)
-    services = _services(settings, store, indexes, [each for each in (encoder, older) if each], states)
+    services = build_services(settings, store, indexes, [each for each in (encoder, older) if each], states)
     registry = build_registry()
     front = McpFront(registry, services, doorkeeper)
     embedder = None if encoder is None else Embedder(store, indexes, encoder, older)
@@ -128,13 +128,14 @@ async def _states(settings: Settings, resources: AsyncExitStack) -> EntityStates
     return await resources.enter_async_context(open_states(access.url, access.token))
 
 
-def _services(
+def build_services(
     settings: Settings,
     store: Store,
     indexes: LiveIndexes,
     encoders: Sequence[Encoder],
     states: EntityStates | None,
 ) -> Services:
+    """What the tools work with, from the settings."""
     policy = Policy(
         forges=settings.forge_rules,
         project_links=settings.project_links,

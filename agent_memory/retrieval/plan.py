@@ -4,19 +4,20 @@ A plan depends on the words of the index (`Vocabulary`) and never on the records
 """
 
 import math
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
 from agent_memory.domain import terms as words
-from agent_memory.retrieval.concepts import Concepts
+from agent_memory.retrieval.concepts import ENGLISH_COLUMN, MARKERS, MARKERS_NEEDED, Concepts, Typed
 from agent_memory.retrieval.query import fts_query, query_terms
 from agent_memory.retrieval.stopwords import STOP_WORDS
 from agent_memory.retrieval.vocabulary import Vocabulary
 from agent_memory.retrieval.weights import WEIGHTS, Weights
 from agent_memory.store.stems import Stemmer
 
-MIN_COMPOUND = 5  # letters; shorter stems end or begin too many unrelated words
+MIN_COMPOUND = 5  # letters; shorter words end or begin too many unrelated ones
 MAX_COMPOUNDS = 6  # words made with one query word that are looked up beside it
+FEW = 5  # records; in a store of a dozen, a fifth would be none at all
 MAX_TRANSLATIONS = 48  # expressions; a long question can touch every idea of the table
 
 
@@ -30,6 +31,7 @@ class QueryPlan:
       text: the query with mistyped words put right; what the encoder should read.
       ideal: sum of the idf of the terms in `match` that the index holds, 0 or more; scales bm25 (see `fusion`).
       corrected: (typed, read as) pairs, in the order typed.
+      unknown: share of the terms that the index does not hold, not even put right, 0 to 1.
     """
 
     match: str
@@ -37,6 +39,7 @@ class QueryPlan:
     text: str
     ideal: float
     corrected: tuple[tuple[str, str], ...] = ()
+    unknown: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,9 @@ class Planner:
         self._concepts = concepts
         self._known = known_words
         self._weights = weights
+        self._markers = {
+            column: [stem for word in markers for stem in stemmer.stems(word)] for column, markers in MARKERS.items()
+        }
 
     def plan(self, query: str, records: int) -> QueryPlan:
         """Plan a query.
@@ -78,8 +84,7 @@ class Planner:
         corrected: list[tuple[str, str]] = []
         extra: list[_Term] = []
         for term in terms:
-            if not term.documents:
-                extra += self._instead_of(term.text, corrected)
+            extra += self._beside(term, corrected)
         kept = self._rare([*terms, *extra], records)
         text = words.clean(query)
         for typed, meant in corrected:
@@ -90,6 +95,7 @@ class Planner:
             text=text,
             ideal=sum(_idf(term.documents, records) for term in kept if term.documents),
             corrected=tuple(corrected),
+            unknown=_share(not term.documents and term.text not in dict(corrected) for term in terms),
         )
 
     def _documents(self, stems: Sequence[str]) -> int:
@@ -103,21 +109,24 @@ class Planner:
             return [term for term in terms if term.documents <= limit]
         return terms
 
-    def _instead_of(self, word: str, corrected: list[tuple[str, str]]) -> list[_Term]:
-        """What to look up beside a word that no record holds: what it was meant to be, else compounds it is part of."""
-        stems = self._stemmer.stems(word)
-        if len(stems) != 1 or any(letter.isdigit() for letter in word) or words.cjk_runs(word):
+    def _beside(self, term: _Term, corrected: list[tuple[str, str]]) -> list[_Term]:
+        """What to look up beside a word that no record holds and that is not known to be spelt right: what it was meant
+        to be, else the compounds it is part of."""
+        word, stems = term.text, self._stemmer.stems(term.text)
+        plain = len(stems) == 1 and not any(letter.isdigit() for letter in word) and not words.cjk_runs(word)
+        if not plain or word.lower() in self._known:
             return []
         stem = stems[0]
-        found: list[str] = []
-        if word.lower() not in self._known:
-            found = [like for like in self._vocabulary.look_alikes(stem) if self._is_stem(like)]
-            if found:
-                ending = word[len(stem) :] if word.lower().startswith(stem) else ""
-                corrected.append((word, found[0] + ending))
-        if not found and len(stem) >= MIN_COMPOUND:
-            longer = self._vocabulary.beginning_with(stem, MAX_COMPOUNDS)
-            longer += self._vocabulary.ending_with(stem, MAX_COMPOUNDS - len(longer))
+        if term.documents:
+            found = self._vocabulary.compounds(stem, MAX_COMPOUNDS) if len(word) >= MIN_COMPOUND else []
+            return [_Term(longer, self._vocabulary.documents(longer)) for longer in found if self._is_stem(longer)]
+        found = [like for like in self._vocabulary.look_alikes(stem) if self._is_stem(like)]
+        if found:
+            ending = word[len(stem) :] if word.lower().startswith(stem) else ""
+            corrected.append((word, found[0] + ending))
+        elif len(word) >= MIN_COMPOUND:
+            longer = self._vocabulary.ending_with(stem, MAX_COMPOUNDS)
+            longer += self._vocabulary.beginning_with(stem, MAX_COMPOUNDS - len(longer))
             found = [other for other in longer if self._is_stem(other)]
         return [_Term(stem, self._vocabulary.documents(stem)) for stem in found]
 
@@ -129,20 +138,43 @@ class Planner:
         if self._concepts is None:
             return ""
         typed = {stem for term in terms for stem in self._stemmer.stems(term.text)}
-        limit = records * self._weights.common_share
+        limit = min(max(records * self._weights.common_share, FEW), self._weights.translated_most)
         pieces: list[str] = []
-        for expression in self._concepts.translations(text, self._stemmer.stems(text)):
+        spoken = {column: self._is_spoken(markers) for column, markers in self._markers.items()}
+        for expression in self._concepts.translations(text, self._typed(text)):
             cjk = bool(words.cjk_runs(expression.text))
             stems = words.bigrams(expression.text) if cjk else list(expression.stems)
-            known = 0 < self._documents(stems) <= limit
-            if known and not (set(stems) <= typed) and expression.text.lower() not in STOP_WORDS:
+            word = expression.text.lower()
+            # French `place`, `décision` or `événement` (stem `even`) would bring up English records on something else.
+            looks = (word, words.without_accents(word), *stems)
+            foreign = expression.column != ENGLISH_COLUMN
+            misleading = word in STOP_WORDS or (foreign and any(look in self._known for look in looks))
+            misleading = misleading or not spoken.get(expression.column, True)
+            if not misleading and 0 < self._documents(stems) <= limit and not set(stems) <= typed:
                 pieces.append(_all_of(stems) if cjk else fts_query([expression.text]))
         return " OR ".join(pieces[:MAX_TRANSLATIONS])
+
+    def _is_spoken(self, markers: Sequence[str]) -> bool:
+        """Whether the index holds notes in the language of these markers."""
+        return sum(self._vocabulary.documents(marker) > 0 for marker in markers) >= MARKERS_NEEDED
+
+    def _typed(self, text: str) -> list[Typed]:
+        found = []
+        for word in words.simple_words(text):
+            stems = self._stemmer.stems(word) if word.lower() not in STOP_WORDS else []
+            found += [Typed(s, word.lower() in self._known, not self._vocabulary.documents(s)) for s in stems]
+        return found
 
 
 def _all_of(pairs: list[str]) -> str:
     """An expression for records that hold every pair of a run: near enough to holding the run."""
     return "(" + " AND ".join(fts_query([pair]) for pair in pairs) + ")"
+
+
+def _share(flags: Iterable[bool]) -> float:
+    """How many of the flags are set, 0 for none at all."""
+    found = list(flags)
+    return sum(found) / len(found) if found else 0.0
 
 
 def _idf(documents: int, records: int) -> float:

@@ -41,7 +41,7 @@ def session_scores(
       query: as typed.
     Returns: scores by id of every candidate with a session; empty when there is none.
     """
-    turns = [candidate for candidate in candidates if candidate.session]
+    turns = sorted((candidate for candidate in candidates if candidate.session), key=lambda turn: turn.id)
     if not turns:
         return {}
     share = weights.meaning
@@ -54,7 +54,8 @@ def session_scores(
     speaker = _speaker_named(turns, query)
     asks_when = bool(_ASKS_WHEN.match(query))
     for turn in turns:
-        scores[turn.id] += weights.session * best[turn.session] + _own_merit(turn, speaker, asks_when, weights)
+        merit = weights.session * best[turn.session] + _own_merit(turn, speaker, asks_when, weights)
+        scores[turn.id] = max(scores[turn.id] + merit, 0.0)
     top, plain = max(scores.values()), max(alone.values())
     scale = plain / top if top > 0 else 1.0
     return {record: score * scale for record, score in scores.items()}

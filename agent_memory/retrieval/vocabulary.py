@@ -15,6 +15,9 @@ import numpy.typing as npt
 from agent_memory.retrieval.spelling import edit_distance
 
 MAX_WORDS = 300_000  # words kept for look-alikes: 9 bytes each in arrays beside about 100 in strings
+SCAN = 64  # longer words looked at for compounds
+MIN_PART = 4  # letters of a compound's other part
+JOINTS = ("", "s", "n", "en", "es", "er", "e")
 _LETTERS = {letter: 1 << n for n, letter in enumerate("abcdefghijklmnopqrstuvwxyz0123456789")}
 
 
@@ -80,6 +83,29 @@ class Vocabulary:
         start = bisect_left(words, tail)
         longer = (word for word in islice(words, start, start + limit + 1) if word != tail)
         return [word[::-1] for word in longer if word.startswith(tail) and self.documents(word[::-1])][:limit]
+
+    def compounds(self, stem: str, limit: int) -> list[str]:
+        """Known stems that are this one and another known one written together, as German does (`Heizungspumpe`).
+
+        The other part has at least MIN_PART letters and may be joined by s, n, en, es, er or e.
+        Returns: at most `limit`, those that end with the stem first: the last part says what the thing is.
+        """
+        ending = [word for word in self.ending_with(stem, SCAN) if self._is_word(word[: -len(stem)], at_end=False)]
+        starting = [word for word in self.beginning_with(stem, SCAN) if self._is_word(word[len(stem) :], at_end=True)]
+        return (ending + starting)[:limit]
+
+    def _is_word(self, rest: str, *, at_end: bool) -> bool:
+        """Whether what is left of a compound is a known stem, as it is or without a joint."""
+        for joint in JOINTS:
+            if at_end and rest.startswith(joint):
+                part = rest[len(joint) :]
+            elif not at_end and rest.endswith(joint):
+                part = rest[: len(rest) - len(joint)]
+            else:
+                continue
+            if len(part) >= MIN_PART and self.documents(part):
+                return True
+        return False
 
     def _arrays(self) -> "_Shapes":
         """The sorted forms, rebuilt when the vocabulary has grown or shrunk by a twentieth since they were made."""

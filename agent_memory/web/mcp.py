@@ -24,7 +24,7 @@ from agent_memory.tools.registry import Registry, Tool, Wire
 from agent_memory.tools.services import Services
 from agent_memory.web.auth import Doorkeeper
 from agent_memory.web.errors import body_of, bug
-from agent_memory.web.gate import Receive, Scope, Send
+from agent_memory.web.gate import Receive, Scope, Send, replay
 from agent_memory.web.requests import RequestRefused, mend_json
 
 IDENTITY: Final = "agent_memory.identity"
@@ -85,11 +85,7 @@ class McpFront:
             raise RequestRefused(405, "method_not_allowed", "MCP here is POST only, no stream", {"Allow": "POST"})
         message = await receive()
         body = mend_json(message["body"])
-
-        async def mended() -> dict[str, Any]:
-            return {"type": "http.request", "body": body, "more_body": False}
-
-        await self._manager.handle_request(_plain(scope, identity), mended, send)
+        await self._manager.handle_request(_plain(scope, identity), replay(body, receive), send)
 
     async def _list_tools(self, _context: Any, _params: PaginatedRequestParams | None) -> ListToolsResult:
         return self._cards

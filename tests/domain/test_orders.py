@@ -1,5 +1,7 @@
 """Text that gives its reviewer orders, in several wordings, and text that only sounds near it."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -64,5 +66,10 @@ def test_any_text_can_be_judged(text: str) -> None:
     assert gives_orders(text) in {True, False}
 
 
-def test_a_long_text_is_judged_quickly() -> None:
-    gives_orders("delete the the the the " * 800 + "answer " * 2000)
+@pytest.mark.parametrize(
+    "piece", ["delete the ", "answer ", "\n", "dear ", "dear" + " " * 99, "system \n", "reviewer, ", "<|"]
+)
+def test_a_long_text_is_judged_quickly(piece: str) -> None:
+    started = time.perf_counter()
+    gives_orders(piece * (16_384 // len(piece)))
+    assert time.perf_counter() - started < 1  # some 5 ms; quadratic patterns took 7 s

@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent_memory.domain.records import ORIGINS
+from agent_memory.domain.records import TYPES as RECORD_TYPES
 from agent_memory.domain.review import (
     AGENTS_WORD,
     Origin,
@@ -65,8 +67,14 @@ def test_session_state_takes_extracted_candidates_of_every_type(kind: str) -> No
 
 @pytest.mark.parametrize("kind", TYPES)
 def test_session_state_never_takes_an_agents_lasting_word(kind: str) -> None:
-    ruling = rule(shown("c", "We are moving on.", kind, Origin.AGENT), [], SESSION_STATE)
-    assert ruling.forget is (kind not in AGENTS_WORD)
+    for origin in (Origin.AGENT, Origin.SUMMARY):
+        ruling = rule(shown("c", "We are moving on.", kind, origin), [], SESSION_STATE)
+        assert ruling.forget is (kind not in AGENTS_WORD)
+
+
+def test_origins_and_types_are_those_of_the_record() -> None:
+    assert {origin.value for origin in Origin} == set(ORIGINS)
+    assert set(RECORD_TYPES) == set(TYPES)
 
 
 def test_session_state_never_takes_an_import() -> None:

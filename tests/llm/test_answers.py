@@ -1,11 +1,11 @@
 """Standing answers end to end over the in-memory server."""
 
 import pytest
-from support.model_servers import MemoryServer, recording, router_of
 
 from agent_memory.domain.questions import ANSWER_CHARS, NO_ANSWER, SOURCES, Source, basis_of
 from agent_memory.llm.answers import Answered, answer_question, answer_request
 from agent_memory.llm.errors import EveryModelFailed
+from support.model_servers import MemoryServer, recording, router_of
 
 KEYS = Source("a" * 32, "2026-02-13T11:08:15Z", "Idempotency keys", "They are kept 72 hours.")
 CARTS = Source("b" * 32, "2026-03-30T10:40:48Z", "Carts", "They are kept 30 days.")
@@ -53,15 +53,21 @@ async def test_a_model_that_finds_no_answer_gives_the_fixed_sentence(reply: str)
 
 
 async def test_an_answer_is_at_most_four_sentences_and_answer_chars() -> None:
-    assert (await answered("One is here. Two is here. Three is here. Four is here. Five is here.")).text.endswith(
-        "Four is here."
+    assert (await answered("They keep keys. Then carts. Kept hours. Kept days. Keys again.")).text.endswith(
+        "Kept days."
     )
-    assert len((await answered("word " * 2000)).text) <= ANSWER_CHARS
+    assert len((await answered("keys kept hours carts " * 500)).text) <= ANSWER_CHARS
+
+
+@pytest.mark.parametrize("reply", ["They are kept 48 hours [S1].", "I am a student of the University of Miami."])
+async def test_an_answer_that_the_records_do_not_give_is_the_models_failure(reply: str) -> None:
+    with pytest.raises(EveryModelFailed, match="does not say what the records say"):
+        await answered(reply)
 
 
 async def test_only_the_first_eight_sources_are_shown_and_counted() -> None:
     many = [Source(f"{at:032x}", "t", f"Title {at}", "text") for at in range(12)]
-    result = await answered("It is so.", *many)
+    result = await answered("Title text.", *many)
     assert result.source_ids == tuple(source.id for source in many[:SOURCES])
     assert result.basis == basis_of(many[:SOURCES])
 

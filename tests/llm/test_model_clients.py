@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 import trio
-from support.model_servers import FAULTS, GOOD_JSON, MEMORY, HttpStandIn, MemoryServer, OllamaStandIn, OpenAIStandIn
 
-from agent_memory.llm.chains import read_chains
+from agent_memory.llm.chains import chains_of
 from agent_memory.llm.chat import ChatReply, ChatRequest, Kind, ModelClient, ReplySchema
 from agent_memory.llm.endpoints import read_endpoint, read_endpoints
 from agent_memory.llm.errors import BadReply, EveryModelFailed, ServerRefused, ServerSilent
@@ -19,6 +18,7 @@ from agent_memory.llm.ollama import OllamaClient
 from agent_memory.llm.openai import OpenAIClient
 from agent_memory.llm.router import open_router
 from agent_memory.llm.wire import MAX_REPLY_BYTES, open_http
+from support.model_servers import FAULTS, GOOD_JSON, MEMORY, HttpStandIn, MemoryServer, OllamaStandIn, OpenAIStandIn
 
 APIS: dict[str, type[HttpStandIn]] = {"ollama": OllamaStandIn, "openai": OpenAIStandIn}
 REQUEST = ChatRequest(Kind.EXTRACT, "be brief", "hello", 2048)
@@ -112,7 +112,7 @@ async def test_a_body_over_the_bound_is_given_up(http_api: str) -> None:
 
 async def sent_by(api: str, schema: ReplySchema | None) -> dict[str, Any]:
     stand_in = APIS[api]()
-    async with serving(stand_in) as url, open_router([read_endpoint(url, "ollama_url")], read_chains("m", []), 5) as r:
+    async with serving(stand_in) as url, open_router([read_endpoint(url, "ollama_url")], chains_of("m", {}), 5) as r:
         await r.call(ChatRequest(Kind.EXTRACT, "rules", "data", 2048, schema), lambda reply: reply.text)
     return stand_in.asked[0]
 
@@ -148,7 +148,7 @@ async def test_credentials_are_sent_as_basic_authentication_and_shown_nowhere() 
     stand_in = OpenAIStandIn({"m": "drop"})
     async with serving(stand_in) as url:
         secret = url.replace("http://", "http://user:s3cret@")
-        async with open_router([read_endpoint(secret, "ollama_url")], read_chains("m", []), 5) as router:
+        async with open_router([read_endpoint(secret, "ollama_url")], chains_of("m", {}), 5) as router:
             with pytest.raises(EveryModelFailed) as failure:
                 await router.call(REQUEST, lambda reply: reply.text)
             assert router.status()[0].url == url
@@ -161,7 +161,7 @@ async def test_a_call_survives_a_server_that_is_killed_under_it(http_api: str) -
     async with (
         serving(dying) as one,
         serving(healthy) as two,
-        open_router(read_endpoints(one, two, []), read_chains("m", []), 5) as router,
+        open_router(read_endpoints(one, two, []), chains_of("m", {}), 5) as router,
     ):
         served = []
         for turn in range(12):
@@ -172,13 +172,45 @@ async def test_a_call_survives_a_server_that_is_killed_under_it(http_api: str) -
     assert served == [one] * 3 + [two] * 9
 
 
+async def test_two_hundred_calls_are_served_though_one_server_is_slow_and_the_other_is_killed(http_api: str) -> None:
+    """The killed one comes back after a probe; each call is answered once, by whichever server is there."""
+    killed, slow = APIS[http_api](delay_s=0.002), APIS[http_api](delay_s=0.02)
+    served: list[str] = []
+    limit = trio.CapacityLimiter(8)
+    reached = {60: trio.Event(), 120: trio.Event()}
+
+    async def call() -> None:
+        async with limit:
+            served.append((await router.call(REQUEST, read_memories)).server)
+            if len(served) in reached:
+                reached[len(served)].set()
+
+    async with (
+        serving(killed) as one,
+        serving(slow) as two,
+        open_router(read_endpoints(one, two, []), chains_of("m", {}), 5) as router,
+    ):
+        async with trio.open_nursery() as nursery:
+            for _ in range(200):
+                nursery.start_soon(call)
+            await reached[60].wait()
+            killed.up = False
+            await reached[120].wait()
+            assert not router.servers[0].live
+            killed.up = True
+            await router.servers[0].probe(5)
+        assert len(served) == 200
+        assert set(served) == {one, two}
+        assert [server.in_flight for server in router.status()] == [0, 0]
+
+
 @pytest.mark.parametrize("fault", FAULTS)
 async def test_extraction_moves_on_from_every_fault_of_the_first_server(http_api: str, fault: str) -> None:
     bad, good = APIS[http_api]({"m": fault}), APIS[http_api]({"m": GOOD_JSON})
     async with (
         serving(bad) as one,
         serving(good) as two,
-        open_router(read_endpoints(one, two, []), read_chains("m", []), 0.3) as router,
+        open_router(read_endpoints(one, two, []), chains_of("m", {}), 0.3) as router,
     ):
         served = await router.call(extraction_request("notes"), read_memories)
     assert served.server == two

@@ -2,14 +2,14 @@
 
 import pytest
 import trio
-from support.model_servers import GOOD_JSON, MemoryServer, router_of
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from agent_memory.llm.chains import read_chains
+from agent_memory.llm.chains import chains_of
 from agent_memory.llm.chat import ChatReply, ChatRequest, Kind
 from agent_memory.llm.errors import BadReply, EveryModelFailed, NoServerLive
 from agent_memory.llm.replies import read_object
 from agent_memory.llm.router import Router
+from support.model_servers import GOOD_JSON, MemoryServer, router_of
 
 REQUEST = ChatRequest(Kind.EXTRACT, "system", "user", 2048)
 
@@ -104,7 +104,7 @@ async def test_a_server_slower_than_the_timeout_has_not_answered(autojump_clock:
 
 async def test_a_silent_server_is_not_asked_for_its_other_models() -> None:
     silent = MemoryServer({"a": "drop", "m": GOOD_JSON})
-    router = router_of(silent, MemoryServer(), chains=read_chains("m", ["extract:a"]))
+    router = router_of(silent, MemoryServer(), chains=chains_of("m", {"extract": ["a"]}))
     assert await served_by(router) == ("http://s2", "m")
     assert silent.asked == ["a"]
 
@@ -112,19 +112,19 @@ async def test_a_silent_server_is_not_asked_for_its_other_models() -> None:
 async def test_an_http_error_costs_the_model_then_the_server_and_leaves_it_live() -> None:
     first = MemoryServer({"a": "500", "m": "500"})
     second = MemoryServer({"a": GOOD_JSON})
-    router = router_of(first, second, chains=read_chains("m", ["extract:a"]))
+    router = router_of(first, second, chains=chains_of("m", {"extract": ["a"]}))
     assert await served_by(router) == ("http://s2", "a")
     assert first.asked == ["a", "m"]
     assert router.status()[0].live
 
 
 async def test_a_model_missing_from_the_host_costs_the_next_model() -> None:
-    router = router_of(MemoryServer({"m": GOOD_JSON}), chains=read_chains("m", ["extract:absent"]))
+    router = router_of(MemoryServer({"m": GOOD_JSON}), chains=chains_of("m", {"extract": ["absent"]}))
     assert await served_by(router) == ("http://s1", "m")
 
 
 async def test_a_reply_that_will_not_parse_costs_the_next_model() -> None:
-    router = router_of(MemoryServer({"a": "no json", "m": GOOD_JSON}), chains=read_chains("m", ["extract:a"]))
+    router = router_of(MemoryServer({"a": "no json", "m": GOOD_JSON}), chains=chains_of("m", {"extract": ["a"]}))
     assert await served_by(router) == ("http://s1", "m")
 
 
@@ -179,7 +179,7 @@ async def test_a_bug_in_the_reader_is_raised_as_it_is() -> None:
 
 
 async def test_each_kind_has_its_own_chain() -> None:
-    chains = read_chains("m", ["extract:a", "answer:b"])
+    chains = chains_of("m", {"extract": ["a"], "answer": ["b"]})
     router = router_of(MemoryServer({"a": "from a", "b": "from b", "m": "from m"}), chains=chains)
     models = [(await router.call(ChatRequest(kind, "", "", 1), text_of)).model for kind in Kind]
     assert models == ["a", "b", "a"]  # a review without entries asks what extraction asks

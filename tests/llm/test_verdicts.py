@@ -1,14 +1,17 @@
 """The review of one candidate end to end over the in-memory server, and what hostile text cannot do to it."""
 
 import json
+from dataclasses import replace
 
 import pytest
-from support.model_servers import MemoryServer, router_of
+import trio
+from trio.testing import MockClock
 
-from agent_memory.domain.review import Origin, Shown, VerdictKind
+from agent_memory.domain.review import Origin, Shown, VerdictKind, worker_count
 from agent_memory.llm.chat import ChatReply
 from agent_memory.llm.errors import BadReply
 from agent_memory.llm.verdicts import NEIGHBOUR_CHARS, Reviewed, read_verdict, review_candidate, verdict_request
+from support.model_servers import MemoryServer, router_of
 
 CANDIDATE = Shown("c" * 32, "fact", "Keys live 72 h", "Idempotency keys expire after 72 h.", Origin.EXTRACTED)
 HOLDS_IT = Shown("a" * 32, "decision", "Idempotency keys: 72 h", "They expire then, by the sweep.", Origin.AGENT)
@@ -93,3 +96,27 @@ def test_a_reply_of_another_form_is_a_bad_reply(text: str) -> None:
 
 def test_a_reason_is_one_short_line() -> None:
     assert len(read_verdict(ChatReply(verdict("keep", reason="so \n" * 900)), {}).reason) == 200
+
+
+async def test_a_run_over_three_hundred_candidates_splits_between_two_servers(autojump_clock: MockClock) -> None:
+    servers = [MemoryServer({"m": 2.0}, timed_reply=verdict("keep")) for _ in range(2)]
+    router = router_of(*servers)
+    send, receive = trio.open_memory_channel[int](300)
+    reviewed_ids: list[int] = []
+
+    async def work(own: trio.MemoryReceiveChannel[int]) -> None:
+        with own:
+            async for at in own:
+                await review_candidate(router, replace(CANDIDATE, id=str(at)), [HOLDS_IT])
+                reviewed_ids.append(at)
+
+    started = trio.current_time()
+    async with trio.open_nursery() as nursery:
+        with send, receive:
+            for at in range(300):
+                send.send_nowait(at)
+            for _ in range(worker_count(router.live_count)):
+                nursery.start_soon(work, receive.clone())
+    assert sorted(reviewed_ids) == list(range(300))
+    assert [len(server.asked) for server in servers] == [150, 150]
+    assert trio.current_time() - started == pytest.approx(300)

@@ -12,7 +12,7 @@ from typing import Any
 import h11
 import trio
 
-from agent_memory.llm.chains import Chains, read_chains
+from agent_memory.llm.chains import Chains, chains_of
 from agent_memory.llm.chat import ChatReply, ChatRequest
 from agent_memory.llm.errors import BadReply, ServerRefused, ServerSilent
 from agent_memory.llm.router import Router
@@ -32,7 +32,7 @@ FAULTS = ("slow", "drop", "broken-off", "500", "bad-json", "no-message")
 class MemoryServer:
     """A model server without a socket, for the router under a virtual clock: what each model says or does wrong.
 
-    A model's script is a text to reply, a fault name of FAULTS, or a number of seconds to take before GOOD_JSON.
+    A model's script is a text to reply, a fault name of FAULTS, or a number of seconds to take before `timed_reply`.
     A server that is not `up` refuses connections.
     """
 
@@ -40,6 +40,7 @@ class MemoryServer:
     up: bool = True
     probes: int = 0
     probe_s: float = 0.0
+    timed_reply: str = GOOD_JSON
     asked: list[str] = field(default_factory=list)
 
     async def probe(self) -> None:
@@ -60,7 +61,7 @@ class MemoryServer:
             await trio.sleep(script)
             if not self.up:
                 raise ServerSilent("ReadError")
-            return ChatReply(GOOD_JSON)
+            return ChatReply(self.timed_reply)
         match script:
             case "slow":
                 await trio.sleep_forever()
@@ -80,7 +81,7 @@ def router_of(
     servers = [
         Server(f"http://s{at}", client, direct=at > len(clients)) for at, client in enumerate((*clients, *direct), 1)
     ]
-    return Router(servers, chains or read_chains("m", []), timeout_s)
+    return Router(servers, chains or chains_of("m", {}), timeout_s)
 
 
 @dataclass
@@ -91,6 +92,7 @@ class HttpStandIn:
     asked: list[dict[str, Any]] = field(default_factory=list)
     up: bool = True
     connections: int = 0
+    delay_s: float = 0.0
 
     def answer(self, method: str, path: str, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         raise NotImplementedError
@@ -138,6 +140,9 @@ class HttpStandIn:
             case "no-message":
                 await _send(connection, stream, 200, b'{"object": "something else"}')
                 return True
+        await trio.sleep(self.delay_s)
+        if not self.up:
+            return False
         status, answer = self.answer(method, path, body)
         sent = json.dumps(answer).encode()
         if fault == "broken-off":

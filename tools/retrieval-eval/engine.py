@@ -1,4 +1,4 @@
-"""The product's own retrieval over a labelled set: its index layout in memory, its plans, its vector index, its fusion."""
+"""The product's own retrieval over a labelled set: its index layout in memory, its plans, vector index and fusion."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -18,7 +18,7 @@ import trio
 
 from agent_memory.domain.plain_review import review_plainly
 from agent_memory.domain.review import Origin, Ruling, Shown, Verdict, VerdictKind, rule, worker_count
-from agent_memory.llm.chains import read_chains
+from agent_memory.llm.chains import chains_of
 from agent_memory.llm.endpoints import read_endpoints
 from agent_memory.llm.router import Router, open_router
 from agent_memory.llm.verdicts import review_candidate
@@ -146,13 +146,13 @@ def _case(line: dict[str, Any]) -> Case:
 
 
 def _shown(record: dict[str, Any]) -> Shown:
-    origin = Origin(record.get("source", "agent"))
+    origin = Origin.EXTRACTED if record.get("source") == "extracted" else Origin.AGENT
     return Shown(record["id"], record["type"], record["title"], record["content"], origin)
 
 
 async def _ask_server(args: argparse.Namespace, cases: Sequence[Case]) -> list[Outcome]:
     endpoints = read_endpoints(args.url, args.fallback_url, [])
-    async with open_router(endpoints, read_chains(args.model, []), args.timeout) as router:
+    async with open_router(endpoints, chains_of(args.model, {}), args.timeout) as router:
         for server in router.servers:
             await server.probe(5)
         if not router.live_count:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from agent_memory.domain.screen.engine import MARKER, Hit, hits
+from agent_memory.domain.screen import engine
 
 __all__ = ["Explanation", "Finding", "explain", "marked_do_not_store", "screen", "screen_text", "screened"]
 
@@ -18,7 +18,10 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """One refusal for a person to look at: where it stands (lines and columns from 1, end exclusive), and why."""
+    """One refusal for a person to look at: why, and where it stands (lines and columns from 1, end exclusive).
+
+    A disguised secret has no exact place in the text as sent; its explanation covers the lines that hold it.
+    """
 
     pattern: str
     why: str
@@ -30,7 +33,7 @@ class Explanation:
 
 def screen_text(text: str) -> str | None:
     """Name of the first pattern that refuses the text, None when the text may be kept."""
-    found: Hit | None = next(hits(text), None)
+    found = next(engine.default().hits(text), None)
     return None if found is None else found.pattern
 
 
@@ -44,8 +47,8 @@ def screen(fields: Iterable[tuple[str, str]]) -> Finding | None:
 
 
 def marked_do_not_store(text: str) -> bool:
-    """Whether the do-not-store marker stands anywhere in the text."""
-    return any(hit.pattern == MARKER for hit in hits(text))
+    """Whether the do-not-store marker stands anywhere in the text, in any disguise that the screen undoes."""
+    return engine.default().is_marked(text)
 
 
 def screened(text: str) -> str:
@@ -55,14 +58,56 @@ def screened(text: str) -> str:
 
 
 def explain(text: str) -> list[Explanation]:
-    """Every refusal in the text with its place, ordered by place."""
-    return [_explanation(text, hit) for hit in sorted(hits(text), key=lambda hit: (hit.start, hit.end))]
+    """Every refusal in the text with its place, ordered by place; one for each pattern and place."""
+    found: set[tuple[int, int, str]] = set()
+    seen: set[str] = set()
+    for hit in engine.default().hits(text):
+        if hit.plain:
+            found.add((hit.start, hit.end, hit.pattern))
+            seen.add(hit.pattern)
+        elif hit.pattern not in seen:
+            seen.add(hit.pattern)
+            found.add((*_span_of(text, hit.pattern), hit.pattern))
+    return [_explanation(text, start, end, pattern) for start, end, pattern in sorted(found)]
 
 
-def _explanation(text: str, hit: Hit) -> Explanation:
-    line, column = _place(text, hit.start)
-    end_line, end_column = _place(text, hit.end)
-    return Explanation(hit.pattern, hit.why, line, column, end_line, end_column)
+def _span_of(text: str, pattern: str) -> tuple[int, int]:
+    """The smallest run of lines that still shows a disguised pattern, found by halving; the whole text if none does."""
+    lines = text.splitlines(keepends=True)
+    if len(lines) < 2:
+        return 0, len(text)
+    first = _last_that_shows(lines, pattern)
+    count = _fewest_that_show(lines[first:], pattern)
+    start = sum(map(len, lines[:first]))
+    return start, start + len("".join(lines[first : first + count]).rstrip("\r\n"))
+
+
+def _shows(lines: list[str], pattern: str) -> bool:
+    return any(hit.pattern == pattern for hit in engine.default().hits("".join(lines)))
+
+
+def _last_that_shows(lines: list[str], pattern: str) -> int:
+    """Largest start from which the remaining lines still show the pattern."""
+    low, high = 0, len(lines) - 1
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if _shows(lines[middle:], pattern) else (low, middle - 1)
+    return low
+
+
+def _fewest_that_show(lines: list[str], pattern: str) -> int:
+    """Smallest number of leading lines that show the pattern."""
+    low, high = 1, len(lines)
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _shows(lines[:middle], pattern) else (middle + 1, high)
+    return low
+
+
+def _explanation(text: str, start: int, end: int, pattern: str) -> Explanation:
+    line, column = _place(text, start)
+    end_line, end_column = _place(text, end)
+    return Explanation(pattern, engine.WHY[pattern], line, column, end_line, end_column)
 
 
 def _place(text: str, offset: int) -> tuple[int, int]:

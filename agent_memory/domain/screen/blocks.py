@@ -1,0 +1,138 @@
+"""Credentials whose name and value stand apart: pairs of fields, tables, password files, Wi-Fi codes."""
+
+import re
+
+from agent_memory.domain.screen import names, values
+from agent_memory.domain.screen.assign import named_value, value_at
+from agent_memory.domain.screen.names import Promise
+from agent_memory.domain.screen.rules import Structure, Window
+from agent_memory.domain.screen.urls import is_stated
+from agent_memory.domain.screen.values import Look
+from agent_memory.domain.screen.words import IN_NAMES
+
+_FIELD = re.compile(
+    r"(?i)(?:name|key|id|variable|param\w*|field|setting|label)[\"']?[ \t]*[:= >][ \t]*[\"']?([\w.-]+)[\"']?"
+)
+
+
+def _pair(place: Window) -> str | None:
+    """`name: DB_PASSWORD` and `value: x`, however far apart up to 200 characters."""
+    near = place.text[-220:]
+    fields = [found for found in _FIELD.finditer(near) if names.promise(found.group(1)) >= Promise.KEY]
+    if not fields:
+        return None
+    value, quoted, rest = value_at(place.after)
+    value = value.rstrip("}])")
+    alone = quoted or not rest.strip(" ") or rest[:1] in "\n\r<"
+    return named_value(fields[-1].group(1), value, quoted=quoted, alone=alone)
+
+
+def _table(place: Window) -> str | None:
+    """Rows under a header that has a credential's column, of Markdown or comma-separated tables."""
+    lines = (place.before.rpartition("\n")[2] + place.text + place.after).splitlines()
+    header = lines[0]
+    mark = "|" if "|" in header else "\t" if "\t" in header else ";" if ";" in header else ","
+    if mark != "|" and re.search(r"[\"'(){}=]", header):
+        return None
+    columns = [cell.strip(' *`"') for cell in header.split(mark)]
+    wanted = [(i, name) for i, name in enumerate(columns) if len(name) < 40 and names.promise(name) >= Promise.KEY]
+    for row in lines[1:12]:
+        cells = [cell.strip(' *`"') for cell in row.split(mark)]
+        if len(cells) != len(columns):
+            break
+        for i, name in wanted:
+            if " " not in cells[i] and values.look(cells[i]) >= Look.STATED:
+                verdict = named_value(name, cells[i], quoted=True, alone=True)
+                if verdict:
+                    return verdict
+    return None
+
+
+def _line(place: Window) -> str | None:
+    """The one password of a .netrc, .pgpass, Wi-Fi code, call or heading; the locator has said where it stands."""
+    text = place.text + place.after
+    netrc = re.match(r"(?is)(?:machine\s+\S+|default)\s+login\s+\S+\s+password\s+(\S+)", text)
+    wifi = re.match(r"WIFI:[^\n]*?;P:((?:\\.|[^;\n\\])+);", text) or re.match(r"WIFI:P:([^;\n]+);", text)
+    call = re.match(r"(?i)[\w.]*\s*=?\s*\(\s*[\"'][^\"'\n]*[\"']\s*,\s*[\"']([^\"'\n]{4,})[\"']", text)
+    pgpass = re.match(r"\n?[\w.*-]+:(?:\d{2,5}|\*):[\w*-]+:[\w*.-]+:(\S{4,})", text)
+    for found in (netrc, wifi, pgpass):
+        if found and is_stated(found.group(1)):
+            return "file-password"
+    if call:
+        value = call.group(1)
+        stated = is_stated(value) and values.look(value) >= Look.STATED and not values.is_measure(value)
+        return "call-password" if stated and len(value) >= 6 and " " not in value else None
+    return None
+
+
+def _heading(place: Window) -> str | None:
+    """A heading that names a credential, and under it a line of one random value."""
+    title = (place.before.rpartition("\n")[2] + place.text).partition("\n")[0].strip(" #*:=`-")
+    value = re.match(r"[^\s`\"']*", place.text.rpartition("\n")[2].lstrip(" >`\"'-*") + place.after)
+    if value is None or len(title) > 48 or names.promise(title) < Promise.KEY:
+        return None
+    found = value.group()
+    if values.is_hex(found) and len(found) == 40:
+        return None
+    strong = values.look(found) is Look.RANDOM or (
+        names.promise(title) is Promise.PASSWORD and values.look(found) is Look.STATED and re.search(r"\d", found)
+    )
+    return "headed-value" if strong and not values.is_code(found) and not values.is_measure(found) else None
+
+
+def _snmp(place: Window) -> str | None:
+    value, _, _ = value_at((place.text[-1:] if place.text[-1:] in "\"'" else "") + place.after)
+    stated = values.look(value) is Look.RANDOM or (
+        values.look(value) is Look.STATED and not values.is_measure(value) and re.search(r"\d", value)
+    )
+    return "device-password" if stated and len(value) >= 5 else None
+
+
+PAIR = Structure(
+    "field-pair",
+    rb"(?i)(?:name|key|id|variable|param\w*|field|setting|label)[\"']?[ \t]*[:= >][ \t]*[\"']?[\w.-]*"
+    + IN_NAMES
+    + rb"[\w.-]*[\"']?[^{}<>=:]*[{,\s>/]+[^{}<>]*?[\"']?\b(?:value|default|val|content|text|password)[\"']?[ \t]*[:=>]",
+    _pair,
+    {},
+    ("- name: DB_PASSWORD\n  value: Xy{an12}", '<add key="SmtpPassword" value="Tn{an10}" />',
+     'variable "db_password" {\n  type = string\n  default = "Xy{an12}"\n}'),
+    ("- name: DB_PASSWORD\n  valueFrom:\n    secretKeyRef:\n      name: pg",),
+)  # fmt: skip
+TABLE = Structure(
+    "table",
+    rb"(?i)"
+    + IN_NAMES
+    + rb"[\w ]*[\"*`]*[ \t]*(?:[|,;\t][^\n:=]*)?\n(?:[ \t]*\|?[ \t]*:?-{2,}[-:| \t]*\n|[^\n|:=]+[,;\t])",
+    _table,
+    {},
+    ("| user | password |\n|---|---|\n| bob | Tundra{dig4} |", "username,password\nbob,Tundra{dig4}"),
+    ("| field | token |\n|---|---|\n| bob | optional |",),
+)
+LINE = Structure(
+    "password-file",
+    rb"(?i)\bmachine\s+\S+\s+login\s+\S+\s+password\s|\bWIFI:|\b(?:\w*auth\w*|login|credentials?|connect|usernamepassword\w*)"
+    rb"[ \t]*=?[ \t]*\([ \t]*[\"'][^\"'\n]*[\"'][ \t]*,[ \t]*[\"']|(?m:^)[\w.*-]+:(?:\d{2,5}|\*):[\w*-]+:[\w*.-]+:",
+    _line,
+    {"file-password": "a password file's line", "call-password": "a call passes user and password"},
+    ("machine git.example login bob password tundra", "WIFI:T:WPA;S:home;P:Tundra{dig4};;",
+     "requests.get(url, auth=('svc', 'Wdo#{dig4}re'))", "db.lan:5432:memo:memo:Tundra{dig4}"),
+    ("auth=('user', 'password')", "12:30:45:00:ok"),
+)  # fmt: skip
+HEADING = Structure(
+    "heading",
+    rb"(?i)" + IN_NAMES + rb"[\w ]*[ \t:*`]*\r?\n[-=~#\s>*`]*[\"'`]?[\w+/=.~:!@#$%^&*-]{8}",
+    _heading,
+    {"headed-value": "a heading names a credential and the value stands under it"},
+    ("API key\n-------\n{an40}", "## Access token\n\n`{an40}`"),
+    ("Token\n-----\nTokens are created per client and shown once.", "password\n- minimum length 12"),
+)
+DEVICE = Structure(
+    "device-password",
+    rb"(?i)\b(?:snmp-server community|community(?: string)?(?: is)?|enable (?:secret|password)(?: [0-9])?|"
+    rb"username \S+ (?:privilege \d+ )?(?:secret|password)(?: [0-9])?|key-string|psk|requirepass|masterauth|pre-shared-(?:secret|key)|identified by|convertto-securestring(?: -string)?|wpa-psk ascii 0)[ \t]+[\"']?|(?i)(?:\.|\b(?:set|with|add)_?)(?:password|passwd|passphrase|api_?key|token|secret)\([ \t]*[\"']",
+    _snmp,
+    {"device-password": "a network device's configuration holds a password"},
+    ("snmp-server community S3cr{dig4} RO", "username ada password 7 0{hex14}"),
+    ("the community is friendly", "snmp-server community public RO"),
+)

@@ -1,0 +1,79 @@
+"""What a rule is: a token of known shape, or a structure with a locator and a judge; and the judge of tokens."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from agent_memory.domain.screen import values
+
+BEFORE_BYTES = 120  # how far a judge looks back from its place
+AFTER_BYTES = 400  # and ahead: longer than any password, short enough that a place costs microseconds
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One kind of credential, as data.
+
+    `pattern` is RE2 syntax, matched without regard to case. `refuses` and `keeps` are examples for the tests; in them
+    `{an36}` stands for 36 random letters and digits (`hex`: hexadecimal, `up`: upper case and digits, `b64`: base64,
+    `dig`: digits), so that nothing secret-shaped stands in the source.
+    """
+
+    name: str
+    pattern: str
+    why: str
+    refuses: tuple[str, ...]
+    keeps: tuple[str, ...] = ()
+    vendor: bool = True  # false: a shape that many providers share
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A place in a reading: what stands before it, the located text, and what follows."""
+
+    before: str
+    text: str
+    after: str
+    joined: bool = False  # lines were joined, so a short value may be the sum of two words
+
+
+def window(data: bytes, start: int, end: int, *, joined: bool) -> Window:
+    """The surroundings of data[start:end], cut at whole characters."""
+    shown = min(end, start + BEFORE_BYTES + AFTER_BYTES)
+    return Window(
+        data[max(0, start - BEFORE_BYTES) : start].decode("utf-8", "ignore"),
+        data[start:shown].decode("utf-8", "ignore"),
+        data[end : end + AFTER_BYTES].decode("utf-8", "ignore"),
+        joined,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """A way of writing that states a credential of any provider.
+
+    `locator` (RE2 over UTF-8 bytes) finds places in linear time; `judge` reads one place and answers the pattern's
+    name, or None. `why` explains each pattern name that the judge may answer.
+    """
+
+    name: str
+    locator: bytes
+    judge: Callable[[Window], str | None]
+    why: dict[str, str]
+    refuses: tuple[str, ...]
+    keeps: tuple[str, ...] = ()
+
+
+_EXAMPLE = re.compile(r"(?i)example|redact|your[-_]|placeholder|\*\*|\.\.\.|x{6}|0{10}|here$")
+
+
+def is_live(token: str) -> bool:
+    """Whether a string in a vendor's shape is a token and not a placeholder, a class name or a documented example."""
+    if _EXAMPLE.search(token) or values.is_documented(token):
+        return False
+    body = re.sub(r"[^A-Za-z0-9]", "", token)
+    if not any(char.isdigit() for char in body) and not (
+        len(body) >= 24 and re.search(r"[a-z][A-Z]{1,3}[a-z]", body) and re.search(r"[A-Z][a-z][A-Z]", body)
+    ):
+        return False
+    return len(set(body)) >= 8 and values.rhythm(body) >= 0.12 and not values.is_sequence(token)

@@ -1,0 +1,143 @@
+"""Undoes disguises: one text in, the few readings of it that the rules must see out.
+
+Agents disguise secrets by accident: a log is URL-encoded, a JSON string escaped, a chat client inserts zero-width
+characters, a terminal wraps a key over two lines. Each reading is built in linear time and only when the text holds a
+sign of its disguise, so that plain text is read once.
+"""
+
+import base64
+import binascii
+import html
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+MAX_ROUNDS = 3  # a value encoded four times over was not encoded by accident
+MAX_BLOBS = 512  # base64 runs decoded per text; a text of more is data, whose first runs say what it is
+
+_INVISIBLE = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff"
+)
+_HYPHENS = "\u058a\u1806\u2010-\u2015\u2043\u2212\u2e3a\u2e3b\ufe58\ufe63\uff0d\u30fb\u207b\u208b"
+_FOLDABLE = re.compile(
+    f"[{_INVISIBLE}{_HYPHENS}\uff01-\uff5e\u3000\u00a0\u2002-\u200a\u202f\U0001d400-\U0001d7ff\u24b6-\u24e9]"
+)
+_INVISIBLE_RUN = re.compile(f"[{_INVISIBLE}]+")
+_HYPHEN = re.compile(f"[{_HYPHENS}]")
+# Letters of other scripts that look like Latin ones, folded only beside Latin letters so that Russian stays Russian.
+# The marker in RE2 syntax: any hyphen, a soft one included, and invisible characters anywhere inside.
+MARKER_PATTERN = "(?i)d{z}o{z}{h}{z}n{z}o{z}t{z}{h}{z}s{z}t{z}o{z}r{z}e".replace("{z}", f"[{_INVISIBLE}]*").replace(
+    "{h}", f"[{_HYPHENS}\u00ad-]"
+)
+# Runs of base64, broken over lines or not.
+BLOB_PATTERN = r"[A-Za-z0-9+/_-]{16,}(?:\r?\n[ \t>]*[A-Za-z0-9+/_-]{16,})*={0,2}"
+
+_ESCAPE = re.compile(
+    r"(&(?:\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]{2,8}\d?);|(?:%[0-9A-Fa-f]{2})+|(?:\\{1,4}u[0-9a-fA-F]{4})+|"
+    r"\\{1,4}x[0-9a-fA-F]{2}|\\{1,4}[nrtfb\"'/])"
+)
+# A line break between two characters that keys are made of; the indentation and quotes around it are gone by then.
+_INDENT = re.compile(r"\n[ \t>|*+]+")
+_BREAK = re.compile(r"\n(?<=[A-Za-z0-9_\-+/=.%~!:*&?^]\n)(?=[A-Za-z0-9_\-+/=.%~!*&?^])")
+_CONTINUED = ("\\\n", '"\n"', "'\n'", '" +\n"', "' +\n'", '" .\n"', "' .\n'", '"\n+"', '" \n"', '",\n"', "',\n'")
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One reading of a text. `plain` is the text as sent; `joined` has its lines joined, so its values need be long."""
+
+    text: str
+    plain: bool = False
+    joined: bool = False
+
+
+def readings(text: str, decode_blobs: Callable[[str], str]) -> Iterator[View]:
+    """Readings of a text, the text as sent first; the later ones only where they differ.
+
+    `decode_blobs` answers the texts that stand in base64 inside a text, joined by newlines.
+    """
+    text = text.encode("utf-8", "replace").decode()  # a lone surrogate becomes "?", so that offsets stay
+    yield View(text, plain=True)
+    opened = undisguised(text)
+    if opened != text:
+        yield View(opened)
+    joined = _joined(opened)
+    if joined != opened:
+        yield View(joined, joined=True)
+    blobs = decode_blobs(opened)
+    if blobs:
+        yield View(undisguised(blobs))
+
+
+def _joined(text: str) -> str:
+    """The text with its lines joined where a key may have been broken: wraps, indents, continued literals."""
+    if "\n" not in text:
+        return text
+    joined = _INDENT.sub("\n", text.replace("\r\n", "\n"))
+    for ending in _CONTINUED:
+        joined = joined.replace(ending, "")
+    joined = _BREAK.sub("", joined)
+    return joined if len(joined) != len(text) else text
+
+
+def undisguised(text: str) -> str:
+    """The text with escapes decoded, invisible characters removed and look-alikes folded to ASCII."""
+    for _ in range(MAX_ROUNDS):
+        before = text
+        if not text.isascii() and _FOLDABLE.search(text):
+            text = _HYPHEN.sub("-", _INVISIBLE_RUN.sub("", text))
+            text = unicodedata.normalize("NFKC", text)
+        if "\\" in text or "%" in text or "&" in text:
+            pieces = _ESCAPE.split(text)
+            known = {escape: _unescape(escape) for escape in set(pieces[1::2])}
+            pieces[1::2] = [known[escape] for escape in pieces[1::2]]
+            text = "".join(pieces)
+        if text == before:
+            break
+    return text
+
+
+_CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "b": " "}
+
+
+def _unescape(escape: str) -> str:
+    """One escape decoded; itself when it does not stand for text."""
+    if escape[0] == "&":
+        return html.unescape(escape)
+    if escape[0] == "%":
+        return _text_or(bytes.fromhex(escape.replace("%", "")), escape)
+    bare = escape.lstrip("\\")
+    if bare[0] == "u":
+        units = bytes.fromhex(re.sub(r"\\*u", "", bare))
+        try:
+            return units.decode("utf-16-be")
+        except UnicodeDecodeError:
+            return escape
+    if bare[0] == "x":
+        return _text_or(bytes.fromhex(bare[1:]), escape)
+    return _CONTROLS.get(bare, bare)
+
+
+def _text_or(data: bytes, otherwise: str) -> str:
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return otherwise
+    return text if text.isprintable() or text in "\r\n\t" or "\n" in text else otherwise
+
+
+def decoded_text(blob: str) -> str | None:
+    """The text that a base64 string encodes, None when it encodes something else (an image, a digest, a word)."""
+    body = re.sub(r"[\s>=]", "", blob).replace("-", "+").replace("_", "/")
+    body = body[: len(body) // 4 * 4] if len(body) % 4 == 1 else body + "=" * (-len(body) % 4)
+    try:
+        head = base64.b64decode(body[:16])
+        if any(byte < 9 or 13 < byte < 32 or byte == 127 for byte in head):
+            return None
+        data = base64.b64decode(body)
+    except (binascii.Error, ValueError):
+        return None
+    text = data.decode("utf-8", "replace")
+    printable = sum(map(str.isprintable, text[:200])) + text[:200].count("\n") + text[:200].count("\t")
+    return text if printable >= 0.97 * len(text[:200]) and text[:200].count("\ufffd") <= 1 else None

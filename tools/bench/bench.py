@@ -1,0 +1,184 @@
+"""Measures a real server at several sizes: latency through MCP and REST, throughput, start and memory.
+
+    make bench                      1,000, 10,000 and 100,000 records
+    make bench BENCH="--sizes 1000" BENCH="--encoder"
+
+Without --encoder vectors are off: the figures are those of the core. Everything runs on this machine, the clients too,
+so they share its cores with the server.
+"""
+
+import argparse
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent.parent.parent))
+
+import httpx
+from rich.console import Console
+from rich.table import Table
+from servers import Running, running, seed
+from texts import Text, Writer
+from wires import Rate, Send, over_mcp, over_rest, rate, sdk_round_trip_ms
+
+SIZES = (1_000, 10_000, 100_000)
+WARM_CALLS = 30
+SEARCHES = 400
+STORES = 200
+CLIENTS = 8
+BUSY_S = 4.0
+BUSY_CALLS_MAX = 20_000  # prepared for each client; more than it gets through
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Milliseconds."""
+
+    median: float
+    p95: float
+
+    def __str__(self) -> str:
+        return f"{self.median:.1f} / {self.p95:.1f}"
+
+
+@dataclass(frozen=True)
+class Figures:
+    records: int
+    seed_s: float
+    ready_s: float
+    start_mib: float
+    end_mib: float
+    search_mcp: Spread
+    search_rest: Spread
+    store_mcp: Spread
+    store_rest: Spread
+    sdk_ms: float
+    searches_mcp: Rate
+    searches_rest: Rate
+    stores_mcp: Rate
+    stores_rest: Rate
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, metavar="N")
+    parser.add_argument("--encoder", action="store_true", help="leave the embedded encoder on")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the seeded folders here and use them again")
+    given = parser.parse_args()
+    console = Console(width=max(Console().width, 100))
+    found = []
+    for size in given.sizes:
+        console.print(f"{size:,} records ...", style="dim")
+        found.append(measure(size, encoder=given.encoder, keep=given.keep))
+    console.print(table(found))
+    console.print("command: " + " ".join(["python", *sys.argv]))
+
+
+def measure(size: int, *, encoder: bool, keep: Path | None) -> Figures:
+    """All figures at one size, on a folder made for it."""
+    with tempfile.TemporaryDirectory(prefix="agent-memory-bench-") as scratch:
+        folder = Path(scratch) / "data"
+        seed_s = prepare(folder, size, keep)
+        with running(folder, encoder=encoder) as server, httpx.Client(trust_env=False, timeout=30) as client:
+            return figures(server, client, size, seed_s)
+
+
+def prepare(folder: Path, size: int, keep: Path | None) -> float:
+    """A folder with that many records. Returns: seconds that writing them took, 0 when they were kept from before."""
+    kept = keep / f"records-{size}" if keep else None
+    if kept and kept.exists():
+        shutil.copytree(kept, folder)
+        return 0.0
+    took = seed(folder, size)
+    if kept:
+        shutil.copytree(folder, kept)
+    return took
+
+
+def figures(server: Running, client: httpx.Client, size: int, seed_s: float) -> Figures:
+    mcp, rest = over_mcp(client, server), over_rest(client, server)
+    start_mib = server.resident_mib()
+    writer = Writer(seed=2)
+    latencies("search", searches(writer, WARM_CALLS), mcp)
+    search_mcp = latencies("search", searches(writer, SEARCHES), mcp)
+    search_rest = latencies("search", searches(writer, SEARCHES), rest)
+    sdk_ms = sdk_round_trip_ms(server, "search", next(iter(searches(writer, 1))))
+    busy = [list(searches(writer, BUSY_CALLS_MAX // CLIENTS)) for _ in range(CLIENTS)]
+    searches_mcp = rate(server, "mcp", "search", busy, BUSY_S)
+    searches_rest = rate(server, "rest", "search", busy, BUSY_S)
+    end_mib = server.resident_mib()
+    store_mcp = latencies("store", stores(writer, STORES), mcp)
+    store_rest = latencies("store", stores(writer, STORES), rest)
+    stores_mcp = rate(server, "mcp", "store", store_lists(writer), BUSY_S)
+    stores_rest = rate(server, "rest", "store", store_lists(writer), BUSY_S)
+    return Figures(
+        size, seed_s, server.ready_s, start_mib, end_mib, search_mcp, search_rest, store_mcp, store_rest, sdk_ms,
+        searches_mcp, searches_rest, stores_mcp, stores_rest,
+    )  # fmt: skip
+
+
+def searches(writer: Writer, count: int) -> Iterable[dict[str, Any]]:
+    return ({"query": writer.query(), "namespace": Writer.HOME} for _ in range(count))
+
+
+def stores(writer: Writer, count: int) -> Iterable[dict[str, Any]]:
+    return (as_arguments(writer.text()) for _ in range(count))
+
+
+def store_lists(writer: Writer) -> list[list[dict[str, Any]]]:
+    return [list(stores(writer, BUSY_CALLS_MAX // CLIENTS)) for _ in range(CLIENTS)]
+
+
+def as_arguments(text: Text) -> dict[str, Any]:
+    return {
+        "namespace": text.namespace,
+        "type": text.type,
+        "title": text.title,
+        "content": text.content,
+        "tags": list(text.tags),
+    }
+
+
+def latencies(tool: str, calls: Iterable[dict[str, Any]], send: Send) -> Spread:
+    taken = []
+    for arguments in calls:
+        started = time.perf_counter()
+        send(tool, arguments)
+        taken.append((time.perf_counter() - started) * 1000)
+    return Spread(statistics.median(taken), statistics.quantiles(taken, n=20)[-1])
+
+
+def table(found: list[Figures]) -> Table:
+    shown = Table(
+        title=f"one client: median / 95th percentile in ms; {CLIENTS} clients: calls per second (server CPU ms each)"
+    )
+    shown.add_column("")
+    for each in found:
+        shown.add_column(f"{each.records:,}", justify="right")
+    rows: list[tuple[str, Any]] = [
+        ("search, MCP", lambda f: str(f.search_mcp)),
+        ("search, REST", lambda f: str(f.search_rest)),
+        ("search, MCP SDK client, one call", lambda f: f"{f.sdk_ms:.1f}"),
+        ("store, MCP", lambda f: str(f.store_mcp)),
+        ("store, REST", lambda f: str(f.store_rest)),
+        (f"searches/s, MCP, {CLIENTS} clients", lambda f: str(f.searches_mcp)),
+        (f"searches/s, REST, {CLIENTS} clients", lambda f: str(f.searches_rest)),
+        (f"stores/s, MCP, {CLIENTS} clients", lambda f: str(f.stores_mcp)),
+        (f"stores/s, REST, {CLIENTS} clients", lambda f: str(f.stores_rest)),
+        ("start to ready, s", lambda f: f"{f.ready_s:.2f}"),
+        ("resident at start, MiB", lambda f: f"{f.start_mib:.0f}"),
+        ("resident after searches, MiB", lambda f: f"{f.end_mib:.0f}"),
+    ]
+    for name, show in rows:
+        shown.add_row(name, *(show(each) for each in found))
+    return shown
+
+
+if __name__ == "__main__":
+    main()
