@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+
 from support.browser import Seen, accessibility_findings, browse, missing, served
 from support.page import HOSTILE, INGRESS, QUOTES, SCRIPT, USER, Ingress, Page, fill
 from support.world import HERE, World
@@ -29,6 +30,10 @@ CARDS = {
 
 def words(page: Any, selector: str) -> str:
     return " ".join(page.locator(selector).inner_text().split())
+
+
+def all_of(selector: str) -> str:
+    return f"[...document.querySelectorAll('{selector}')]"
 
 
 def calm(page: Any, seen: Seen, base: str) -> None:
@@ -87,6 +92,31 @@ async def test_the_other_pages_are_as_calm(world: World, viewport: dict[str, int
         calm(page, seen, base)
 
     async with served(Ingress(Page(world).app)) as address:
+        await browse(visit, viewport=viewport)
+
+
+@pytest.mark.parametrize("viewport", [NARROW, WIDE], ids=["360", "1600"])
+async def test_words_without_an_end_stay_in_their_card(world: World, viewport: dict[str, int]) -> None:
+    contents = await fill(world)
+    where = f"github/{'o' * 70}/{'r' * 80}"
+    record = await world.remember("T" * 200, "C" * 3000, namespace=where, tags=["g" * 64])
+    await world.call("corroborate", "author", id=record, stance="contradicts", quote="Q" * 900)
+
+    def visit(page: Any, seen: Seen) -> None:
+        for path in ("", "records", f"records/{record}", "review", f"review/{contents.candidate}"):
+            page.goto(f"{address}/{path}")
+            assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), path
+            spill = (
+                "[...document.querySelectorAll('.card')].filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.id)"
+            )
+            assert page.evaluate(spill) == [], path
+        page.goto(f"{address}/")
+        assert where in words(page, "#namespaces")
+        assert page.evaluate(
+            "[...document.querySelectorAll('#namespaces a')].every(e => e.scrollWidth <= e.clientWidth)"
+        )
+
+    async with served(Page(world).app) as address:
         await browse(visit, viewport=viewport)
 
 
@@ -204,9 +234,7 @@ async def test_nothing_moves_for_those_who_asked_for_it(world: World) -> None:
 
     def visit(page: Any, seen: Seen) -> None:
         page.goto(f"{address}/")
-        moving = (
-            "[...document.querySelectorAll('*')].filter(e => parseFloat(getComputedStyle(e).transitionDuration) > 0)"
-        )
+        moving = f"{all_of('*')}.filter(e => parseFloat(getComputedStyle(e).transitionDuration) > 0)"
         assert page.evaluate(f"{moving}.length") == 0
 
     async with served(Page(world).app) as address:

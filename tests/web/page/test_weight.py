@@ -5,10 +5,10 @@ from datetime import timedelta
 
 import apsw
 import pytest
-from support.page import NOW, Page
-from support.world import World
 
 from agent_memory.domain.records import stamp
+from support.page import NOW, Page
+from support.world import World
 
 RECORDS = 100_000
 PAGE_MAX_BYTES = 150_000
