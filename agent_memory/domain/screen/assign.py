@@ -19,7 +19,8 @@ _TYPED = re.compile(r"[\w\[\]<>&*?|. ]{1,40}?=[ \t]*(?=[\"'`])")
 _TEMPLATE = re.compile(r"\$\{|\{\{|\$\(|%\(|#\{|\{[\w.]+\}|<%|\{%|%\{|<[\w -]+>|\\[sSwWdDbB]|\[\^|\(\?")
 _BYTE_LIST = re.compile(r"(?i)[ \t]*[\[{(][ \t]*(?:(?:0x)?[0-9a-f]{1,3}[ \t]*,[ \t]*){15}")
 _BENIGN = word_set(
-    "username user email name wrong invalid incorrect correct missing given provided supplied stored saved unchanged updated changed "
+    "username user email name wrong invalid incorrect correct missing given provided supplied stored saved "
+    "unchanged updated changed "
     "expired private public encrypted hashed protected rotated shared local remote manual manually internal "
     "external below above later same different unique strong weak short long mandatory forbidden allowed "
     "denied minimum maximum length field input forgotten forgot reset needed used valid show type enter "
@@ -115,7 +116,8 @@ def _is_prose(value: str) -> bool:
 
 
 def _is_alternative(value: str) -> bool:
-    """`yes/no`, `name=value`, `user@host` and paths: signs between words, without a digit that would make a password."""
+    """`yes/no`, `name=value`, `user@host` and paths: signs between words, without a digit that would make "
+    "a password."""
     return re.fullmatch(r"[A-Za-z._-]*(?:[/=@\\|&+][A-Za-z._-]*)+", value) is not None
 
 
