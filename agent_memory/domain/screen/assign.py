@@ -57,6 +57,11 @@ def named_value(
         return "named-password" if _is_password(name, value, shape, quoted, alone) else None
     if promise is Promise.KEY:
         return ("url-credential" if in_url else "named-key") if _is_key(value, shape, in_url) else None
+    return _perhaps(name, value, shape, alone=alone, in_url=in_url)
+
+
+def _perhaps(name: str, value: str, shape: Look, *, alone: bool, in_url: bool) -> str | None:
+    """A value beside a name such as `key` or `pin`, which are harmless words too."""
     if names.is_pin(name):
         return "named-pin" if shape is Look.NUMBER and 4 <= len(value) <= 8 and alone else None
     if values.is_typed_password(value):
