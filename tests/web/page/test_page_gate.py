@@ -2,6 +2,7 @@
 
 import pytest
 import trio
+
 from support.page import Page
 from support.world import World
 

@@ -5,14 +5,13 @@ from datetime import timedelta
 from functools import partial
 from html import unescape
 
-from support.page import HOSTILE, IMAGE, INGRESS, NOW, QUOTES, SCRIPT, SECRET_TEXT, USER, Page, fill, ingress
-from support.world import ELSEWHERE, HERE, World
-
 from agent_memory import __version__
 from agent_memory.domain.connect import PROGRAMS
 from agent_memory.web.page import facts, status_view
 from agent_memory.web.page.connect_view import client_cards
 from agent_memory.web.page.visits import SUPERVISOR
+from support.page import CLIENTS, HOSTILE, IMAGE, INGRESS, NOW, QUOTES, SCRIPT, SECRET_TEXT, USER, Page, fill, ingress
+from support.world import ELSEWHERE, HERE, World
 
 CARDS = (
     "Records by type and status",
@@ -148,8 +147,8 @@ async def test_clients_get_every_programs_commands_and_no_token(world: World) ->
     text = unescape((await Page(world).get("/")).body.decode())
     assert "<token>" in text
     assert "agentmem_" not in text
-    cards, more = client_cards(world.doorkeeper.clients, "http://127.0.0.1:8765/mcp")
-    assert len(cards) + len(more) == len(world.doorkeeper.clients)
+    cards, more = client_cards(CLIENTS, "http://127.0.0.1:8765/mcp")
+    assert len(cards) + len(more) == len(CLIENTS)
     for card in cards:
         assert len(card.programs) == len(PROGRAMS)
         assert card.name in text
