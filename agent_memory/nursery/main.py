@@ -18,6 +18,7 @@ from hypercorn.trio import serve as hypercorn_serve
 from agent_memory import __version__
 from agent_memory.config import Settings
 from agent_memory.nursery.build import Parts, build, build_indexes, now
+from agent_memory.nursery.h11 import answer_in_json
 from agent_memory.nursery.readings import run_read_log
 from agent_memory.nursery.retention import run_retention
 from agent_memory.nursery.sweep import run_anchor_sweep
@@ -26,7 +27,7 @@ from agent_memory.web.gate import App
 
 log = structlog.get_logger("server")
 
-GRACE_S: Final = 10.0  # for running requests after a stop signal; the container's own limit is 10 s and more
+GRACE_S: Final = 8.0  # for running requests after a stop signal; a container is killed 10 s after it
 BACKLOG: Final = 256
 
 
@@ -86,6 +87,7 @@ async def serve(
                 await nursery.start(watch_signals, stop)
                 for task in tasks(settings, parts):
                     await nursery.start(task)
+                answer_in_json()
                 async with trio.open_nursery() as fronts:  # over once both have answered what was running
                     listens = await fronts.start(partial(run_front, parts.gate, bind, "--port", stop))
                     listens += await fronts.start(partial(run_front, parts.page, page, "--page-port", stop))

@@ -15,7 +15,7 @@ from agent_memory.tools.services import Services
 from agent_memory.web.auth import Doorkeeper
 from agent_memory.web.errors import answer_to, bug
 from agent_memory.web.openapi import document
-from agent_memory.web.requests import RequestRefused, parse_json
+from agent_memory.web.requests import RequestRefused, no_such_path, parse_json
 
 WIRE = Wire(envelope_bytes=0, escaped=False)
 
@@ -87,7 +87,7 @@ def _as_refusal(error: HTTPException) -> RequestRefused:
         allowed = ", ".join(sorted(getattr(error, "valid_methods", None) or ()))
         return RequestRefused(405, "method_not_allowed", f"this path answers {allowed}", {"Allow": allowed})
     if status == 404:
-        return RequestRefused(404, "not_found", "no such path; tools are POST /api/<name>, see /api/openapi.json")
+        return no_such_path()
     return RequestRefused(status, "refused", error.name)
 
 

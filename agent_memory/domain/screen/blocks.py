@@ -32,10 +32,12 @@ def _table(place: Window) -> str | None:
     lines = (place.before.rpartition("\n")[2] + place.text + place.after).splitlines()
     header = lines[0]
     mark = "|" if "|" in header else "\t" if "\t" in header else ";" if ";" in header else ","
-    columns = [cell.strip(" *`\"") for cell in header.split(mark)]
+    if mark != "|" and re.search(r"[\"'(){}=]", header):
+        return None
+    columns = [cell.strip(' *`"') for cell in header.split(mark)]
     wanted = [(i, name) for i, name in enumerate(columns) if len(name) < 40 and names.promise(name) >= Promise.KEY]
     for row in lines[1:12]:
-        cells = [cell.strip(" *`\"") for cell in row.split(mark)]
+        cells = [cell.strip(' *`"') for cell in row.split(mark)]
         if len(cells) != len(columns):
             break
         for i, name in wanted:
@@ -99,7 +101,9 @@ PAIR = Structure(
 )  # fmt: skip
 TABLE = Structure(
     "table",
-    rb"(?i)" + IN_NAMES + rb"[\w ]*[\"*`]*[ \t]*(?:[|,;\t][^\n:=]*)?\n(?:[ \t]*\|?[ \t]*:?-{2,}[-:| \t]*\n|[^\n|:=]+[,;\t])",
+    rb"(?i)"
+    + IN_NAMES
+    + rb"[\w ]*[\"*`]*[ \t]*(?:[|,;\t][^\n:=]*)?\n(?:[ \t]*\|?[ \t]*:?-{2,}[-:| \t]*\n|[^\n|:=]+[,;\t])",
     _table,
     {},
     ("| user | password |\n|---|---|\n| bob | Tundra{dig4} |", "username,password\nbob,Tundra{dig4}"),

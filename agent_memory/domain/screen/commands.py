@@ -30,7 +30,9 @@ def looks_typed(value: str, least: int = 6) -> bool:
     """Whether a bare argument is a password: letters with digits or signs, no path, port, version or host."""
     if values.is_measure(value) or values.is_placeholder(value) or values.is_code(value):
         return False
-    if re.search(r"^[a-z_]{2,16}=|^[\w.-]+:\d+|/.*/|^\d+:\d+|\.(?:ya?ml|json|txt|sql|zip|pem|key|crt|conf|sh|py|gz)$", value):
+    if re.search(
+        r"^[a-z_]{2,16}=|^[\w.-]+:\d+|/.*/|^\d+:\d+|\.(?:ya?ml|json|txt|sql|zip|pem|key|crt|conf|sh|py|gz)$", value
+    ):
         return False
     return len(value) >= least and values.look(value) >= Look.STATED and re.search(r"\d|[!#%^&*?~]", value) is not None
 
@@ -107,11 +109,18 @@ TOOL = Structure(
         "curl -su ada:Copper{dig4} http://x",
         "redis-cli -h cache -a {an24} ping",
     ),
-    ("mysql -u root -p wiki < dump.sql", "curl -u anna http://x", "docker run -p 127.0.0.1:8080:80 app:1.2", "curl -u admin:$PW x"),
+    (
+        "mysql -u root -p wiki < dump.sql",
+        "curl -u anna http://x",
+        "docker run -p 127.0.0.1:8080:80 app:1.2",
+        "curl -u admin:$PW x",
+    ),
 )
 FLAG = Structure(
     "credential-flag",
-    rb"(?i)(?:(?:^|[\s\"'`(\[,])(?:--?|/)|\b(?:set|setx|setenv|put)[ \t]+)[\w.-]*" + IN_NAMES + rb"[\w-]*(?:[ \t]+|[\"'],?[ \t]*[\"']?)",
+    rb"(?i)(?:(?:^|[\s\"'`(\[,])(?:--?|/)|\b(?:set|setx|setenv|put)[ \t]+)[\w.-]*"
+    + IN_NAMES
+    + rb"[\w-]*(?:[ \t]+|[\"'],?[ \t]*[\"']?)",
     _flag,
     {},
     ("./deploy.sh --api-key {an36} --dry-run", "tool --password Umber{dig4}", "['--token', '{an30}']"),

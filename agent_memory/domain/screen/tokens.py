@@ -146,9 +146,9 @@ SHARED_SHAPES: tuple[Rule, ...] = (
     ),
     Rule(
         "private-key-body",
-        r"(?-i:\bMII[A-Za-z0-9+/]{5}(?:IBADANBgkqhkiG9w0BAQEFAASC|AgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg)"
+        r"(?-i:\bMII[A-Za-z0-9+/]{2,5}(?:IBADANBgkqhkiG9w0BAQEFAASC|AgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg)"
         r"|\bMI[GH][A-Za-z0-9+/]{1,4}AgEAMB[AM][A-Za-z0-9+/]{20,}|\bb3BlbnNzaC1rZXktdjEA[A-Za-z0-9+/]{20,}"
-        r"|\bMII[A-Za-z0-9+/]{4,6}IBAAKCA[Q-g]EA[A-Za-z0-9+/]{20,})",
+        r"|\bMII[A-Za-z0-9+/]{2,6}IBAAKCA[Q-g]EA[A-Za-z0-9+/]{20,})",
         "the first bytes of private key material, its header lost",
         ("b3BlbnNzaC1rZXktdjEA{b6440}", "MIIEvQ" + "IBADANBgkqhkiG9w0BAQEFAASC{b6440}"),
         ("MIIDdzCCAl+gAwIBAgIE{b6440}",),

@@ -3,6 +3,9 @@
 import enum
 import hashlib
 import re
+from itertools import pairwise
+
+from agent_memory.domain.screen.words import word_set
 
 
 class Look(enum.IntEnum):
@@ -36,15 +39,22 @@ _PLACEHOLDER = re.compile(
     r"^(?:test|sample|default|demo)[-_]?(?:token|key|secret|password|pass|value)?\d{0,3}$|not[-_]?(?:a[-_]?)?real|"
     r"^abc\d*$|^abcd?e?f?\d{3,6}$|^(?:abc|xyz)[-_.]?(?:123|def|xyz)|enter[-_ ](?:your|the)|put[-_ ]"
 )
-_VOID = frozenset(
-    ["null", "none", "nil", "undefined", "true", "false", "yes", "no", "on", "off", "empty", "unset", "required", "optional", "string", "str", "int", "bool", "bytes", "number", "text", "any", "object", "secretstr", "default", "auto", "automatic", "generated", "random", "unknown", "n/a", "na", "todo", "tbd", "hidden", "masked", "ask", "see", "prompt", "stdin", "basic", "bearer", "digest", "oauth", "oauth2", "ssh", "publickey", "plain", "plaintext", "void", "never", "always", "enabled", "disabled", "optional[str]", "self", "this", "new", "char", "varchar", "const", "let", "var", "return", "is", "not", "in", "and", "or", "the", "a", "an", "of", "for", "to", "from", "with", "as", "if", "else"]
+_VOID = word_set(
+    "null none nil undefined true false yes no on off empty unset required optional string str int bool bytes "
+    "number text any object secretstr default auto automatic generated random unknown n/a na todo tbd hidden "
+    "masked ask see prompt stdin basic bearer digest oauth oauth2 ssh publickey plain plaintext void never "
+    "always enabled disabled optional[str] self this new char varchar const let var return is not in and or "
+    "the a an of for to from with as if else"
 )
 _CREDENTIAL_WORD = re.compile(
     r"(?i)pass(?:word|wd|wort|phrase|code)?\b|pass(?:word|wort)|pwd|secret|token|api[-_]?key|credential|kennwort|"
     r"contrase|senha|mot de passe|\bkey\b|密码|口令|パスワード|비밀번호|пароль|geheim|hasło"
 )
-_ROOTS = frozenset(
-    ["self", "this", "os", "process", "settings", "config", "args", "req", "request", "ctx", "env", "environ", "response", "res", "data", "event", "props", "state", "options", "opts", "params", "user", "cfg", "app", "secrets", "vault", "session", "body", "form", "window", "document", "import", "credentials", "creds", "std", "viper", "context", "client", "auth", "row", "record", "obj", "item", "payload", "message", "msg", "cls", "super", "hass", "entry", "flask", "django", "crypto", "uuid", "base64", "json", "yaml", "var", "local", "module", "input", "inputs", "github", "steps", "needs", "matrix", "values", "release"]
+_ROOTS = word_set(
+    "self this os process settings config args req request ctx env environ response res data event props state "
+    "options opts params user cfg app secrets vault session body form window document import credentials creds "
+    "std viper context client auth row record obj item payload message msg cls super hass entry flask django "
+    "crypto uuid base64 json yaml var local module input inputs github steps needs matrix values release"
 )
 _CHAIN = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\?\.|\.|::|->)[A-Za-z_$][\w$]*)+")
 _CALL = re.compile(r"(?:await |new |!|&|\*)?[A-Za-z_$][\w$]*(?:(?:\?\.|\.|::|->)[A-Za-z_$][\w$]*)*(?:\(|\[(?!\d{3}))")
@@ -53,7 +63,7 @@ _UUID = re.compile(r"(?i)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f
 _VERSION = re.compile(
     r"(?i)[v~^<>=]*\d+(?:\.\w+)+(?:[-+][\w.]+)?|\d{4}-\d\d-\d\d(?:[T ][\d:.]+Z?)?|\d+[a-z%]{1,4}|[\d.,:/x×-]+|"
     r"\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?|(?:hmac|aes|rsa|sha|md|rs|hs|es|ed|utf|base|oauth|rfc|iso|tls|ssl|http|argon|"
-    r"ecdsa|x|p|ps|bcrypt|scrypt|pbkdf|jwt|v|win|ipv|s|k|h|e|ec|i|l|arm|amd|python|node|web|fa|pm)[-_]?\d+[\w.-]{0,12}"
+    r"ecdsa|ps|bcrypt|scrypt|pbkdf|jwt|win|ipv|ec|arm|amd|python|node|web|fa|pm)[-_]?\d+[\w.-]{0,12}|[a-z]\d{1,4}(?:\.\d+)*[a-z]?"
 )
 _RUNS = tuple(
     alphabet[i : i + 9] for alphabet in ("abcdefghijklmnopqrstuvwxyz", "01234567890123456789") for i in range(10)
@@ -115,14 +125,19 @@ def is_random(value: str, least: int = 16) -> bool:
     body = _SIGNS.sub("", value[: 4 * MAX_READ])
     if len(body) < least or len(set(body)) < 8:
         return False
-    kinds = ["u" if c.isupper() else "l" if c.islower() else "d" for c in body]
-    changes = sum(a != b for a, b in zip(kinds, kinds[1:], strict=False)) / (len(kinds) - 1)
-    digits = kinds.count("d")
+    changes = rhythm(body)
+    digits = sum(char.isdigit() for char in body)
     if digits == 0:
         return changes >= 0.38 and len(body) >= 20
     if digits == 1:
         return changes >= 0.35
     return changes >= 0.22 and digits < len(body)
+
+
+def rhythm(body: str) -> float:
+    """Share of neighbours in a run of letters and digits that differ in kind: lower case, upper case, digit."""
+    kinds = ["u" if char.isupper() else "l" if char.islower() else "d" for char in body]
+    return sum(a != b for a, b in pairwise(kinds)) / max(1, len(kinds) - 1)
 
 
 def look(value: str) -> Look:

@@ -25,7 +25,7 @@ class Migration:
 
 
 def migrations() -> list[Migration]:
-    """Every shipped migration, in order; numbers start at 1 and have no gaps (a test holds this)."""
+    """Every shipped migration, in order; numbers start at 1 and ascend (a test holds this)."""
     found = []
     for entry in resources.files(__name__).iterdir():
         match = _NAME.fullmatch(entry.name)
