@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Protocol, Self, TypeVar, cast
+from typing import Any, Final, Literal, Protocol, Self, TypeVar, cast
 
 import apsw
 import outcome
@@ -56,7 +56,7 @@ class RunInThread(Protocol):
 @dataclass(eq=False, slots=True)
 class _Call:
     work: Work[Any]
-    writes: bool
+    kind: Literal["read", "write", "maintain"]
     done: trio.Event = field(default_factory=trio.Event)
     result: outcome.Maybe[Any] | None = None
     given_up: bool = False  # its caller was cancelled; work that has not started then never does
@@ -128,7 +128,7 @@ class Store:
 
     async def read(self, work: Work[T]) -> T:
         """Run a unit of work that only reads. Sees every answered write. Raises: Busy: the channel is full."""
-        return cast(T, await self._call(_Call(work, writes=False)))
+        return cast(T, await self._call(_Call(work, "read")))
 
     async def write(self, work: Work[T]) -> T:
         """Run a unit of work in one transaction and return once its commit is on disk.
@@ -137,7 +137,14 @@ class Store:
         it still commits, unseen.
         Raises: Busy: the channel is full. StoreUnavailable: the disk refused; nothing was stored.
         """
-        return cast(T, await self._call(_Call(work, writes=True)))
+        return cast(T, await self._call(_Call(work, "write")))
+
+    async def maintain(self, work: Work[T]) -> T:
+        """Run a unit of work outside any transaction, with the connection to itself: VACUUM and checkpoints need that.
+
+        Each statement in it commits by itself. Raises: Busy, StoreUnavailable, as `read` and `write`.
+        """
+        return cast(T, await self._call(_Call(work, "maintain")))
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Serve calls until the channel closes. Cancelled, it finishes the transaction and answers the rest."""
@@ -157,13 +164,16 @@ class Store:
 
     async def _serve(self, batch: Sequence[_Call]) -> None:
         # All of these callers still wait, so any order among them is a true one: reads go first, and are not kept
-        # waiting for a sync; the writes then share one commit.
+        # waiting for a sync; the writes then share one commit; what needs the file to itself comes last.
         for call in batch:
-            if not call.writes and not call.given_up:
+            if call.kind == "read" and not call.given_up:
                 await self._answer([call], read_each)
-        writes = [call for call in batch if call.writes and not call.given_up]
+        writes = [call for call in batch if call.kind == "write" and not call.given_up]
         if writes:
             await self._answer(writes, commit_group)
+        for call in batch:
+            if call.kind == "maintain" and not call.given_up:
+                await self._answer([call], maintain_each)
 
     def _close(self) -> None:
         """Fold the WAL in, close the file and let the data folder go."""
@@ -234,6 +244,11 @@ def read_each(connection: apsw.Connection, works: Sequence[Work[Any]]) -> list[o
         return results
     finally:
         connection.pragma("query_only", False)
+
+
+def maintain_each(connection: apsw.Connection, works: Sequence[Work[Any]]) -> list[outcome.Maybe[Any]]:
+    """Run units outside any transaction. Returns: one outcome a unit, in order."""
+    return [_capture(work, connection) for work in works]
 
 
 def commit_group(connection: apsw.Connection, works: Sequence[Work[Any]]) -> list[outcome.Maybe[Any]]:
