@@ -23,6 +23,7 @@ from agent_memory.web.page.gate import VISIT
 from agent_memory.web.page.inputs import Inputs
 from agent_memory.web.page.machines import encoder_card, server_cards
 from agent_memory.web.page.templates import Asset, Templates
+from agent_memory.web.page.tiles import Server
 from agent_memory.web.page.tokens import FormTokens
 from agent_memory.web.page.visits import Visit
 from agent_memory.web.requests import RequestRefused
@@ -60,9 +61,7 @@ class Pages:
         gather = partial(facts.gather, now=now, standing_questions=self._inputs.standing_questions)
         found = await store.read(gather)
         cards, more = client_cards(self._inputs.clients(), self._inputs.mcp_url)
-        server = status_view.Server(
-            __version__, self._started_at, statistics.database_bytes(store.path), store.journal_mode
-        )
+        server = Server(__version__, self._started_at, statistics.database_bytes(store.path), store.journal_mode)
         view = status_view.build(
             found,
             server,
