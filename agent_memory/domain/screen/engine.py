@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from agent_memory.domain.screen import blocks, commands, headers, prose, urls, values
+from agent_memory.domain.screen import blocks, commands, headers, phrases, prose, urls, values
 from agent_memory.domain.screen.assign import STRUCTURE as ASSIGNMENT
 from agent_memory.domain.screen.rules import Rule, Structure, Window, is_live, window
 from agent_memory.domain.screen.tokens import SHARED_SHAPES, VENDOR_TOKENS
 from agent_memory.domain.screen.views import BLOB_PATTERN, MARKER_PATTERN, MAX_BLOBS, View, decoded_text, readings
+from agent_memory.domain.screen.words import word_set
 
 MARKER = "do-not-store"
 TOO_DENSE = "too-dense"
@@ -34,8 +35,8 @@ STRUCTURES: tuple[Structure, ...] = (
     commands.PIPED,
     prose.STATED,
     prose.REVERSED,
-    prose.LOGIN,
-    prose.PHRASE,
+    phrases.LOGIN,
+    phrases.PHRASE,
     blocks.PAIR,
     blocks.TABLE,
     blocks.LINE,
@@ -91,7 +92,7 @@ class Screen:
         for view in readings(text, self.decoded_blobs):
             data = view.text.encode()
             for match in self.marker.finditer(data):
-                yield _hit(MARKER, data, *match.span(), view)
+                yield _hit(MARKER, data, match.start(), match.end(), view)
             yield from self._tokens(data, view, work)
             yield from self._structures(data, view, work)
             if work.spent():
@@ -139,8 +140,12 @@ class Screen:
 
 
 _VENDORS = frozenset(rule.name for rule in VENDOR_TOKENS)
-_PUBLIC_PREFIXES = frozenset(
-    ["pk", "cus", "pi", "ch", "in", "sub", "evt", "price", "prod", "acct", "req", "msg", "toolu", "call", "resp", "file", "run", "thread", "asst", "chatcmpl", "seti", "pm", "src", "card", "txn", "po", "re_id", "tr", "cs", "si", "ii", "il", "sha", "sha1", "sha256", "sha512", "md5", "rec", "tbl", "viw", "app", "fld", "wsp", "usr", "org", "team", "proj", "user", "item", "phc", "img", "vol", "snap", "ami", "sg", "vpc", "subnet", "eni", "i", "arn", "build", "job", "task", "step", "deploy", "dpl", "index", "chunk", "main", "vendor", "bundle", "assets", "step_id", "trace", "span", "node", "session_id", "block", "batch", "gen", "cmpl", "embd", "ft", "ftjob", "srvtoolu", "container"]
+_PUBLIC_PREFIXES = word_set(
+    "pk cus pi ch in sub evt price prod acct req msg toolu call resp file run thread asst chatcmpl seti pm src "
+    "card txn po re_id tr cs si ii il sha sha1 sha256 sha512 md5 rec tbl viw app fld wsp usr org team proj "
+    "user item phc img vol snap ami sg vpc subnet eni i arn build job task step deploy dpl index chunk main "
+    "vendor bundle assets step_id trace span node session_id block batch gen cmpl embd ft ftjob srvtoolu "
+    "container"
 )
 
 
@@ -168,9 +173,7 @@ def _hit(name: str, data: bytes, start: int, end: int, view: View) -> Hit:
     return Hit(name, len(data[:start].decode()), len(data[:end].decode()), plain=True)
 
 
-def compile_screen(
-    rules: tuple[Rule, ...] = TOKEN_RULES, structures: tuple[Structure, ...] = STRUCTURES
-) -> Screen:
+def compile_screen(rules: tuple[Rule, ...] = TOKEN_RULES, structures: tuple[Structure, ...] = STRUCTURES) -> Screen:
     """Compile a rule table; about 50 ms, so callers keep the result."""
     import re2  # here and not above: a start that screens nothing need not pay for it
 

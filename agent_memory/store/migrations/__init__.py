@@ -91,7 +91,7 @@ def safety_copy(connection: apsw.Connection, path: Path, version: int, now: date
 
 
 def drop_safety_copies(path: Path, *, keep: Path | None = None) -> None:
-    """Remove the safety copies of a database, but for one."""
-    for copy in (path.parent / SAFETY_FOLDER).glob(f"{path.stem}-schema*.db"):
+    """Remove the safety copies of a database, unfinished ones included, but for one."""
+    for copy in (path.parent / SAFETY_FOLDER).glob(f"{path.stem}-schema*"):
         if copy != keep:
             copy.unlink(missing_ok=True)

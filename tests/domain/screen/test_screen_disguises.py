@@ -6,9 +6,9 @@ from collections.abc import Callable
 from urllib.parse import quote
 
 import pytest
+from screen_examples import filled
 
 from agent_memory.domain.screen import explain, marked_do_not_store, screen_text
-from screen_examples import filled
 
 
 def _wide(text: str) -> str:
@@ -28,7 +28,12 @@ DISGUISES: dict[str, Callable[[str], str]] = {
     "full width": _wide,
     "base64": lambda text: base64.b64encode(f"note: {text} and no more".encode()).decode(),
 }
-SECRETS = ("postgres://memo:Lantern{dig4}@db/memo", "DB_PASSWORD=Harbor{dig4}x", "ghp_{an36}", "password: Tundra#{dig4}")
+SECRETS = (
+    "postgres://memo:Lantern{dig4}@db/memo",
+    "DB_PASSWORD=Harbor{dig4}x",
+    "ghp_{an36}",
+    "password: Tundra#{dig4}",
+)
 
 
 @pytest.mark.parametrize("disguise", DISGUISES)
@@ -47,7 +52,9 @@ def test_a_hyphen_look_alike_does_not_hide_the_marker(hyphen: str) -> None:
     assert marked_do_not_store(f"DO{hyphen}Not{hyphen}store")
 
 
-@pytest.mark.parametrize("text", ["do-not-\nstore", "do-\n  not-store", "(do-not-store)", "#DO-NOT-STORE", "xdo-not-storey"])
+@pytest.mark.parametrize(
+    "text", ["do-not-\nstore", "do-\n  not-store", "(do-not-store)", "#DO-NOT-STORE", "xdo-not-storey"]
+)
 def test_the_marker_may_stand_anywhere(text: str) -> None:
     assert marked_do_not_store(text)
 
@@ -65,7 +72,7 @@ def test_a_key_broken_over_lines_is_refused(gap: str) -> None:
 
 
 def test_harmless_encoded_text_passes() -> None:
-    for text in ("Tom & Jonas said \"rotate the keys\"", "https://a.example/posts?author=heidi&session_count=3"):
+    for text in ('Tom & Jonas said "rotate the keys"', "https://a.example/posts?author=heidi&session_count=3"):
         assert screen_text(quote(text, safe="")) is None
         assert screen_text(html.escape(text)) is None
         assert screen_text(base64.b64encode(text.encode()).decode()) is None
