@@ -13,7 +13,12 @@ async def test_a_misspelt_word_is_found_after_a_restart_with_or_without_an_encod
 ) -> None:
     server = Server(tmp_path / "data", options={"embed_url": embed_url}).start()
     try:
-        record = {"namespace": "local/words", "type": "fact", "title": "The zephyrion scheduler", "content": "It waits."}
+        record = {
+            "namespace": "local/words",
+            "type": "fact",
+            "title": "The zephyrion scheduler",
+            "content": "It waits.",
+        }
         async with server.client() as client:
             assert (await client.post("/api/store", json=record)).status_code == 200
         server.stop()

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import apsw
 import pytest
-from support.world import HERE, Ticking
 
 from agent_memory.domain.records import draft, new_id
 from agent_memory.store import backup, records, token_file
@@ -18,6 +17,7 @@ from agent_memory.store.backup import BackupError
 from agent_memory.store.connection import DATABASE, DataFolderError, locked_folder, open_database, open_reader
 from agent_memory.store.migrations import migrate
 from agent_memory.store.token_file import TokenFileError
+from support.world import HERE, Ticking
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 
