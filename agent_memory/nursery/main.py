@@ -23,6 +23,7 @@ from agent_memory.nursery.h11 import answer_in_json
 from agent_memory.nursery.readings import run_read_log
 from agent_memory.nursery.retention import run_retention
 from agent_memory.nursery.sweep import run_anchor_sweep
+from agent_memory.nursery.words import load_words
 from agent_memory.store.worker import Store
 from agent_memory.web.gate import App
 
@@ -102,7 +103,10 @@ async def serve(
 def tasks(settings: Settings, parts: Parts) -> list[Callable[..., Awaitable[Any]]]:
     """The tasks that run beside the HTTP server, in the order they start."""
     services = parts.services
-    found: list[Callable[..., Awaitable[Any]]] = [partial(run_read_log, services.read_log, services.store)]
+    found: list[Callable[..., Awaitable[Any]]] = [
+        partial(run_read_log, services.read_log, services.store),
+        partial(load_words, services.indexes, services.store),
+    ]
     if parts.embedder is not None:
         found += [parts.embedder.run, parts.embedder.run_probe]
     if services.entity_states is not None:

@@ -9,8 +9,6 @@ from typing import Any
 
 import apsw
 import pytest
-from support.traces import files_holding
-from support.world import HERE, World, open_world
 
 from agent_memory.nursery.retention import purge_once
 from agent_memory.store import backup, embeddings, jobs, records, scrub
@@ -19,6 +17,8 @@ from agent_memory.store.embeddings import Embedding
 from agent_memory.store.migrations import safety_copy
 from agent_memory.store.retention import Purged
 from agent_memory.store.worker import Store
+from support.traces import files_holding
+from support.world import HERE, World, open_world
 
 SENTINEL = "zqxvkjw"  # the porter stemmer leaves it as it is, so its stem is in the index as these bytes
 CJK = "秘匿標識"  # its pairs are in the column of extra terms
