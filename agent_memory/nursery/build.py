@@ -6,8 +6,8 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from typing import TYPE_CHECKING
 
-import structlog
 from apsw import Connection
 
 from agent_memory.config import Settings
@@ -18,7 +18,7 @@ from agent_memory.encoder.cache import QueryCache
 from agent_memory.encoder.protocol import Encoder
 from agent_memory.encoder.queries import QueryVectors
 from agent_memory.encoder.textmodel import shipped_vocabulary
-from agent_memory.homeassistant.states import EntityStates, open_states
+from agent_memory.logs import Log
 from agent_memory.nursery.embedding import Embedder
 from agent_memory.nursery.encoders import open_encoders
 from agent_memory.nursery.page import EncoderWatch, open_page
@@ -36,7 +36,10 @@ from agent_memory.web.health import Health
 from agent_memory.web.mcp import McpFront
 from agent_memory.web.rest import build_app
 
-log = structlog.get_logger("server")
+if TYPE_CHECKING:
+    from agent_memory.homeassistant.states import EntityStates
+
+log = Log("server")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +124,12 @@ def _doorkeeper(settings: Settings, announce: Callable[[str, str], None]) -> Doo
     return Doorkeeper(issued.clients, reload=token_file.Watcher(settings.data_dir, settings.clients).changed)
 
 
-async def _states(settings: Settings, resources: AsyncExitStack) -> EntityStates | None:
+async def _states(settings: Settings, resources: AsyncExitStack) -> "EntityStates | None":
     access = settings.home_assistant
     if access is None or access.token is None:
         return None
+    from agent_memory.homeassistant.states import open_states  # httpx: a tenth of a second that few need
+
     return await resources.enter_async_context(open_states(access.url, access.token))
 
 
@@ -133,7 +138,7 @@ def build_services(
     store: Store,
     indexes: LiveIndexes,
     encoders: Sequence[Encoder],
-    states: EntityStates | None,
+    states: "EntityStates | None",
 ) -> Services:
     """What the tools work with, from the settings."""
     policy = Policy(

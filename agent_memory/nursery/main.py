@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-import structlog
 import trio
 from hypercorn.config import Config as HypercornConfig
 from hypercorn.trio import serve as hypercorn_serve
 
 from agent_memory import __version__
 from agent_memory.config import Settings
+from agent_memory.logs import Log
 from agent_memory.nursery.build import Parts, build, build_indexes, now
 from agent_memory.nursery.h11 import answer_in_json
 from agent_memory.nursery.readings import run_read_log
@@ -27,7 +27,7 @@ from agent_memory.nursery.words import load_words
 from agent_memory.store.worker import Store
 from agent_memory.web.gate import App
 
-log = structlog.get_logger("server")
+log = Log("server")
 
 GRACE_S: Final = 8.0  # for running requests after a stop signal; a container is killed 10 s after it
 BACKLOG: Final = 256
