@@ -7,6 +7,8 @@ from typing import Any
 
 from apsw import Connection
 
+from agent_memory.store.statement_screen import composed
+
 
 @dataclass(frozen=True, slots=True)
 class Job:
@@ -39,7 +41,7 @@ def queue(
     conn.execute(
         "INSERT OR IGNORE INTO jobs (id, kind, client, namespace, state, due_at, created_at, updated_at, payload)"
         " VALUES (?, ?, ?, ?, 'queued', ?, ?, ?, ?)",
-        (job_id, kind, client, namespace, now, now, now, json.dumps(payload, ensure_ascii=False, sort_keys=True)),
+        (job_id, kind, client, namespace, now, now, now, composed(payload)),
     )
     return job_id if conn.changes() else None
 

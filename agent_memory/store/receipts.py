@@ -3,6 +3,7 @@
 from apsw import Connection
 
 from agent_memory.domain.errors import Conflict, Expired
+from agent_memory.store.statement_screen import Composed
 
 
 def replay(conn: Connection, op_id: str, *, client: str, digest: str) -> str | None:
@@ -27,5 +28,5 @@ def keep(conn: Connection, op_id: str, *, client: str, digest: str, result: str,
     """Keep a close's result, in the close's own transaction."""
     conn.execute(
         "INSERT INTO receipts (op_id, client, digest, at, result) VALUES (?, ?, ?, ?, ?)",
-        (op_id, client, digest, now, result),
+        (op_id, client, digest, now, Composed(result)),
     )

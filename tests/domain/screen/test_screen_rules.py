@@ -1,7 +1,7 @@
 """Each rule's own examples, and what the table as a whole must keep."""
 
 import pytest
-from screen_examples import filled
+from support.screen_examples import filled
 
 from agent_memory.domain.screen import engine, screen_text
 from agent_memory.domain.screen.rules import Rule, Structure
