@@ -35,9 +35,9 @@ DEPTH_MAX: Final = 6
 
 
 class Arguments(BaseModel):
-    """Base of every tool's arguments: an argument nobody knows is an error, not silence."""
+    """Base of every tool's arguments: an argument nobody knows is an error, and so is `true` for a number."""
 
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 
 class Result(BaseModel):
