@@ -35,11 +35,10 @@ class Expression:
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """A word of a query: its stem, whether it is a known English word, and whether no record holds it."""
+    """A word of a query: its stem, and whether it is a known English word."""
 
     stem: str
     english: bool
-    unknown: bool
 
 
 class Concepts:
@@ -64,37 +63,33 @@ class Concepts:
     def translations(self, query: str, typed: Sequence[Typed]) -> list[Expression]:
         """What the ideas named in a query are called in other languages than the one they are named in.
 
-        A word of the query that no record holds is looked up by its English synonyms too.
-
         Args:
           query: the query as typed; its runs of Han, kana and Hangul are searched for expressions.
           typed: its other words, in order, without stop words.
         Returns: expressions in the order of the table, each text once.
         """
         found: dict[str, Expression] = {}
-        for (idea, column), unknown in sorted(self._named(query, typed).items()):
+        for idea, column in sorted(self._named(query, typed)):
             for other, expressions in enumerate(self._ideas[idea]):
-                if other != column or (unknown and column == ENGLISH_COLUMN):
+                if other != column:  # synonyms in the query's own language cost conversations more than they gave notes
                     for expression in expressions:
                         found.setdefault(expression.text, expression)
         return list(found.values())
 
-    def _named(self, query: str, typed: Sequence[Typed]) -> dict[tuple[int, int], bool]:
-        """Idea and column of what the query names, and whether no record holds the words that name it."""
-        named: dict[tuple[int, int], bool] = {}
+    def _named(self, query: str, typed: Sequence[Typed]) -> set[tuple[int, int]]:
+        """Idea and column of what the query names."""
+        named: set[tuple[int, int]] = set()
         for start in range(len(typed)):
             for end in range(start + 1, min(start + MAX_WORDS, len(typed)) + 1):
                 span = typed[start:end]
                 # `data` is Portuguese for a date, and `pays` a French country: an English word is taken for English.
                 english = all(word.english for word in span)
-                for place in self._places.get(tuple(word.stem for word in span), ()):
-                    if place[1] == ENGLISH_COLUMN or not english:
-                        named[place] = named.get(place, False) or any(word.unknown for word in span)
+                places = self._places.get(tuple(word.stem for word in span), [])
+                named.update(place for place in places if place[1] == ENGLISH_COLUMN or not english)
         for run in words.cjk_runs(words.clean(query)):
             for start in range(len(run)):
                 for end in range(start + 2, min(start + MAX_RUN, len(run)) + 1):
-                    for place in self._places.get(tuple(run[start:end]), ()):
-                        named.setdefault(place, False)
+                    named.update(self._places.get(tuple(run[start:end]), ()))
         return named
 
     def _add(self, line: str, stems: Callable[[str], Sequence[str]]) -> None:

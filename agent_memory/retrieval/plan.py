@@ -162,7 +162,7 @@ class Planner:
         found = []
         for word in words.simple_words(text):
             stems = self._stemmer.stems(word) if word.lower() not in STOP_WORDS else []
-            found += [Typed(s, word.lower() in self._known, not self._vocabulary.documents(s)) for s in stems]
+            found += [Typed(stem, word.lower() in self._known) for stem in stems]
         return found
 
 

@@ -12,7 +12,9 @@ from agent_memory.domain.clients import Identity
 from agent_memory.domain.errors import Forbidden, InvalidArgument, ServiceError, UnknownTool
 from agent_memory.tools.registry import Registry, Wire
 from agent_memory.tools.services import Services
+from agent_memory.web import metrics
 from agent_memory.web.auth import Doorkeeper
+from agent_memory.web.dry_run import dry_run
 from agent_memory.web.errors import answer_to, bug
 from agent_memory.web.openapi import document
 from agent_memory.web.requests import RequestRefused, no_such_path, parse_json
@@ -40,11 +42,12 @@ def build_app(registry: Registry, services: Services, doorkeeper: Doorkeeper, he
         identity = caller()
         if route not in routes:
             raise UnknownTool(route)
-        body = cast(bytes, await request.get_data(as_text=False))
-        arguments = parse_json(body or b"{}")
-        if not isinstance(arguments, dict):
-            raise InvalidArgument("body", "must be a JSON object with the tool's arguments")
-        return _json(await registry.invoke(services, identity, WIRE, routes[route], arguments))
+        return _json(await registry.invoke(services, identity, WIRE, routes[route], await _arguments()))
+
+    @app.post("/api/screen")
+    async def screen_only() -> Response:
+        _readable(caller())
+        return _json(json.dumps(dry_run(await _arguments()), ensure_ascii=False))
 
     @app.get("/api/openapi.json")
     async def describe() -> Response:
@@ -55,6 +58,11 @@ def build_app(registry: Registry, services: Services, doorkeeper: Doorkeeper, he
     async def show_health() -> Response:
         _readable(caller())
         return _json(json.dumps(await health(), ensure_ascii=False))
+
+    @app.get("/metrics")
+    async def show_metrics() -> Response:
+        _readable(caller())
+        return Response(metrics.render(await health()), content_type=metrics.CONTENT_TYPE)
 
     @app.get("/healthz")
     async def show_liveness() -> Response:
@@ -74,6 +82,15 @@ def build_app(registry: Registry, services: Services, doorkeeper: Doorkeeper, he
         return _answer(bug(request.path, error))
 
     return app
+
+
+async def _arguments() -> dict[str, Any]:
+    """The body as a JSON object; an empty body is an empty one."""
+    body = cast(bytes, await request.get_data(as_text=False))
+    arguments = parse_json(body or b"{}")
+    if not isinstance(arguments, dict):
+        raise InvalidArgument("body", "must be a JSON object with the tool's arguments")
+    return arguments
 
 
 def _readable(identity: Identity) -> None:

@@ -31,7 +31,7 @@ class Writers:
 
 def word_of(*numbers: int) -> str:
     """A word of letters alone that no other numbers give, so that no part of it is another's."""
-    return "zq" + "y".join("".join(chr(ord("a") + int(digit)) for digit in str(number)) for number in numbers)
+    return "zq" + "y".join("".join(chr(ord("a") + int(digit)) for digit in f"{number:03d}") for number in numbers)
 
 
 async def write(server: Server, number: int, count: int, writers: Writers, round_: int) -> None:

@@ -94,15 +94,6 @@ def test_an_english_word_is_taken_for_english_and_never_brought_up_by_its_foreig
     assert plans.plan("Wahl", 100).translated == '"decision"'
 
 
-def test_a_word_that_no_record_holds_is_looked_up_by_its_english_synonyms() -> None:
-    concepts = Concepts(["customer, shopper, buyer"], STEMMER.stems)
-    known = frozenset({"shopper", "customer"})
-    absent = planner(vocabulary("customer"), concepts=concepts, known_words=known)
-    assert absent.plan("shopper", 100).translated == '"customer"'
-    present = planner(vocabulary("customer shopper"), concepts=concepts, known_words=known)
-    assert present.plan("shopper", 100).translated == ""
-
-
 def test_without_a_table_nothing_is_translated() -> None:
     assert planner(vocabulary("Störung")).plan("fault", 100).translated == ""
 

@@ -8,14 +8,15 @@ from urllib.parse import urlencode
 
 from apsw import Connection
 
+from agent_memory.domain.clients import Client, parse_network
 from agent_memory.domain.records import draft, stamp
 from agent_memory.llm.servers import ServerStatus
-from agent_memory.store import audit, records, usage
+from agent_memory.store import audit, records
 from agent_memory.web.page.app import PageSettings, build_page
 from agent_memory.web.page.inputs import EncoderStatus, Inputs
 from agent_memory.web.page.visits import SUPERVISOR
 from support.http import Reply, asgi
-from support.world import ELSEWHERE, HERE, World
+from support.world import ADDRESS, ELSEWHERE, HERE, SCOPES, World
 
 NOW = datetime(2026, 1, 1, 12, 30, tzinfo=UTC)
 LOCAL = {"host": "127.0.0.1:8766"}
@@ -29,6 +30,10 @@ HOSTILE = (SCRIPT, IMAGE, QUOTES)
 SECRET_TEXT = "nobody reads this on the status page"
 MCP_URL = "http://127.0.0.1:8765/mcp"
 
+CLIENTS = (
+    *(Client(name, frozenset(scopes), token_sha256="0" * 64) for name, scopes in SCOPES.items()),
+    Client("desk", frozenset({"read"}), ip=parse_network(ADDRESS)),
+)
 SERVERS = (
     ServerStatus("http://gpu.example:8080/v1", True, 2, 41.4, False),
     ServerStatus("http://old.example:11434", False, 0, None, True),
@@ -49,7 +54,8 @@ async def fill(world: World) -> Contents:
     """Store it: 2 records long ago and 6 today, one of them superseded, one forgotten, and 2 candidates."""
     clock: Any = world.services.now
     clock.now = NOW - timedelta(days=41)
-    await world.store.write(lambda conn: usage.start_counting(conn, now=stamp(clock())))
+    # beside the row of the world's own start, which has the real date
+    await world.store.write(lambda conn: audit.note(conn, at=stamp(clock()), client="server", action="usage-start"))
     ids = {SCRIPT: await world.remember(SCRIPT, SECRET_TEXT), "Old and used": await world.remember("Old and used")}
     clock.now = NOW - timedelta(hours=5)
     world.services.read_log.returned([ids["Old and used"]], stamp(clock()))
@@ -91,7 +97,7 @@ class Page:
     def __init__(self, world: World, *, actions: bool = True, machines: bool = True, now: datetime = NOW) -> None:
         inputs = Inputs(
             mcp_url=MCP_URL,
-            clients=lambda: world.doorkeeper.clients,
+            clients=lambda: CLIENTS,
             servers=lambda: SERVERS if machines else (),
             encoder=lambda: ENCODER if machines else None,
         )

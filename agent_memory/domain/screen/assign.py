@@ -19,7 +19,8 @@ _TYPED = re.compile(r"[\w\[\]<>&*?|. ]{1,40}?=[ \t]*(?=[\"'`])")
 _TEMPLATE = re.compile(r"\$\{|\{\{|\$\(|%\(|#\{|\{[\w.]+\}|<%|\{%|%\{|<[\w -]+>|\\[sSwWdDbB]|\[\^|\(\?")
 _BYTE_LIST = re.compile(r"(?i)[ \t]*[\[{(][ \t]*(?:(?:0x)?[0-9a-f]{1,3}[ \t]*,[ \t]*){15}")
 _BENIGN = word_set(
-    "username user email name wrong invalid incorrect correct missing given provided supplied stored saved unchanged updated changed "
+    "username user email name wrong invalid incorrect correct missing given provided supplied stored saved "
+    "unchanged updated changed "
     "expired private public encrypted hashed protected rotated shared local remote manual manually internal "
     "external below above later same different unique strong weak short long mandatory forbidden allowed "
     "denied minimum maximum length field input forgotten forgot reset needed used valid show type enter "
@@ -56,6 +57,11 @@ def named_value(
         return "named-password" if _is_password(name, value, shape, quoted, alone) else None
     if promise is Promise.KEY:
         return ("url-credential" if in_url else "named-key") if _is_key(value, shape, in_url) else None
+    return _perhaps(name, value, shape, alone=alone, in_url=in_url)
+
+
+def _perhaps(name: str, value: str, shape: Look, *, alone: bool, in_url: bool) -> str | None:
+    """A value beside a name such as `key` or `pin`, which are harmless words too."""
     if names.is_pin(name):
         return "named-pin" if shape is Look.NUMBER and 4 <= len(value) <= 8 and alone else None
     if values.is_typed_password(value):
@@ -115,7 +121,8 @@ def _is_prose(value: str) -> bool:
 
 
 def _is_alternative(value: str) -> bool:
-    """`yes/no`, `name=value`, `user@host` and paths: signs between words, without a digit that would make a password."""
+    """`yes/no`, `name=value`, `user@host` and paths: signs between words, without a digit that would make "
+    "a password."""
     return re.fullmatch(r"[A-Za-z._-]*(?:[/=@\\|&+][A-Za-z._-]*)+", value) is not None
 
 

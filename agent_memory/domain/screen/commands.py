@@ -12,9 +12,12 @@ from agent_memory.domain.screen.words import IN_NAMES
 
 _TOOLS = (
     rb"mysql\w*|mariadb[\w-]*|sshpass|docker|podman|helm|nerdctl|redis-cli|valkey-cli|ldap\w+|curl|wget|htpasswd|"
-    rb"mosquitto_\w+|mongo\w*|az|smbclient|snmp\w+|ipmitool|sqlcmd|bcp|twine|xfreerdp|rdesktop|openssl|7za?|zip|unzip|"
-    rb"lftp|rclone|influx|rabbitmq\w+|nmcli|wpa_passphrase|https?|xh|kinit|clickhouse-client|cqlsh|cypher-shell|vault|"
-    rb"svn|ncftp\w*|ftp|sftp|rsync|oc|cf|skopeo|crane|buildah|regctl|nats|kafka\w*|occ|adb|winrm\w*|evil-winrm|psexec\w*|"
+    rb"mosquitto_\w+|mongo\w*|az|smbclient|snmp\w+|ipmitool|sqlcmd|bcp|twine|xfreerdp|rdesktop|openssl|7za?|"
+    rb"zip|unzip|"
+    rb"lftp|rclone|influx|rabbitmq\w+|nmcli|wpa_passphrase|https?|xh|kinit|clickhouse-client|cqlsh|"
+    rb"cypher-shell|vault|"
+    rb"svn|ncftp\w*|ftp|sftp|rsync|oc|cf|skopeo|crane|buildah|regctl|nats|kafka\w*|occ|adb|winrm\w*|"
+    rb"evil-winrm|psexec\w*|"
     rb"net use|cmdkey|impdp|expdp|sqlplus|isql|db2|bteq|hdbsql|borg|vncviewer|tsh|sshuttle|gpg2?|jarsigner|keytool|"
     rb"net user|useradd|usermod|restic|doctl|hcloud|flyctl|heroku|gh|glab|sonar-scanner|sentry-cli|mc"
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from agent_memory.domain.screen import blocks, commands, headers, prose, urls, values
+from agent_memory.domain.screen import blocks, commands, headers, phrases, prose, urls, values
 from agent_memory.domain.screen.assign import STRUCTURE as ASSIGNMENT
 from agent_memory.domain.screen.rules import Rule, Structure, Window, is_live, window
 from agent_memory.domain.screen.tokens import SHARED_SHAPES, VENDOR_TOKENS
@@ -35,8 +35,8 @@ STRUCTURES: tuple[Structure, ...] = (
     commands.PIPED,
     prose.STATED,
     prose.REVERSED,
-    prose.LOGIN,
-    prose.PHRASE,
+    phrases.LOGIN,
+    phrases.PHRASE,
     blocks.PAIR,
     blocks.TABLE,
     blocks.LINE,

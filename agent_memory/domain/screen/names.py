@@ -1,4 +1,5 @@
-"""What a name promises: judges `access_token`, `apiKey` or `session_count` by its words; leaves values to `values`."""
+"""What a name promises: judges `access_token`, `apiKey` or `session_count` by its words; leaves values to "
+"`values`."""
 
 import enum
 import re

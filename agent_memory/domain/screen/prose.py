@@ -11,7 +11,8 @@ from agent_memory.domain.screen.words import ANNOUNCED, CODE_TEXT, PASSWORD_TEXT
 
 # The verb or sign that says "and this is it". A few words may stand before it ("for the printer web page").
 _SAYS = re.compile(
-    r"(?i)\b(?:is(?: now| still)?(?: set to)?|was|are|equals|reads|to|with|lautet|lauten|ist|hei(?:ß|ss)t|auf|mit|es|era|son|est|war|waren|fue|var|je|on|"
+    r"(?i)\b(?:is(?: now| still)?(?: set to)?|was|are|equals|reads|to|with|lautet|lauten|ist|hei(?:ß|ss)t|"
+    r"auf|mit|es|era|son|est|war|waren|fue|var|je|on|"
     r"era|é|são|foi|è|jest|brzmi|это|à|a|now|jetzt)\b|=>?|:(?=[\s\"'`*「])|->|→|\s[-–—]\s"
 )
 _VALUE = re.compile(r"[\s\"'`“„«「『‘*(_]*(?P<value>[!-~À-ž€£§]{4,})")
@@ -19,29 +20,33 @@ _QUOTES = "\"'`“”„«»,;:()*"
 _ENDS = ".,;:)]}"
 # Phrases so plain about a credential that even a hexadecimal value or a UUID behind them is one.
 _SPECIFIC = re.compile(
-    r"(?i)(?:api|secret|client|access|app|bot|auth|private|signing|encryption|hmac|aes|license)[ _-]?(?:key|token|secret)$"
+    r"(?i)(?:api|secret|client|access|app|bot|auth|private|signing|encryption|hmac|aes|license)[ _-]?(?:key|"
+    r"token|secret)$"
 )
 _GAP_CHARS = 60
 # Words between the announcement and the verb that make the sentence speak about passwords instead of stating one.
 _ABOUT = re.compile(
-    r"(?i)polic|reset|rotat|length|hash|manager|expir|require|must|should|minim|maxim|count|limit|strength|\bnot\b|never|"
+    r"(?i)polic|reset|rotat|length|hash|manager|expir|require|must|should|minim|maxim|count|limit|strength|"
+    r"\bnot\b|never|"
     r"\blänge|mindest|longueur|longitud|regex|pattern|prefix|format|algorithm|digest|sha\d|id\b|name\b|bucket|budget"
 )
 _QUOTED = re.compile(r"^(?P<gap>[^\n\"'`“„«「『.;]{0,60}?)[\"'`“„«「『](?P<value>[^\"'`”“»」』\n]{4,80})[\"'`”“»」』]")
 _CJK = re.compile(
-    r"^[^\n，。、；;!-~]{0,14}?(?P<says>是|为|為|：|:|は|が|은|는|이|=|\s|「|『|“|(?=[!-~]))[\s「『“\"'`:：]*(?P<value>[!-~]{4,})(?P<next>.?)"
+    r"^[^\n，。、；;!-~]{0,14}?(?P<says>是|为|為|：|:|は|が|은|는|이|=|\s|「|『|“|"
+    r"(?=[!-~]))[\s「『“\"'`:：]*(?P<value>[!-~]{4,})(?P<next>.?)"
 )
 _CJK_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _UNITS = re.compile(
-    r"^\s*(?:%|[°-]?(?:char|zeichen|sign|digit|bit|byte|day|tag|hour|stund|minute|month|year|second|word|ms\b|s\b|h\b|d\b|x\b|"
-    r"time|mal|try|tries|attempt|user|request|token|key|secret|password|people|device|policy|policies|caract|jours|días|dias|"
+    r"^\s*(?:%|[°-]?(?:char|zeichen|sign|digit|bit|byte|day|tag|hour|stund|minute|month|year|second|word|"
+    r"ms\b|s\b|h\b|d\b|x\b|"
+    r"time|mal|try|tries|attempt|user|request|token|key|secret|password|people|device|policy|policies|"
+    r"caract|jours|días|dias|"
     r"mois|zn|симв|位|天|个|個|字|文字|자|年|月|日|分|次|小时))"
 )
 _REVERSED = re.compile(
-    r"(?i)(?P<value>[^\s\"'`“„«]{6,})[\"'`”»]?\s+(?:is|as|ist|als|est|comme|es|como|é|è|come|это|как)\s+[^\n.;:]{0,40}$"
+    r"(?i)(?P<value>[^\s\"'`“„«]{6,})[\"'`”»]?\s+(?:is|as|ist|als|est|comme|es|como|é|è|come|это|"
+    r"как)\s+[^\n.;:]{0,40}$"
 )
-_LOGIN = re.compile(r"(?<![\w/.-])(?:[\w.@-]{2,32})\s?[/:|]\s?[\"'`]?(?P<value>[^\s\"'`]{6,64})")
-_CODES = re.compile(r"\b[A-Za-z0-9]{4,8}(?:-[A-Za-z0-9]{4,8})+\b|\b\d{6,10}\b|\b\d{4} \d{4}\b|\b[A-Za-z0-9]{8,12}\b")
 
 
 @functools.lru_cache(maxsize=1)
@@ -203,52 +208,6 @@ def _reversed(place: Window) -> str | None:
     return None
 
 
-def _login(place: Window) -> str | None:
-    """`log in with root / X`: the value must hold three kinds of characters, for hosts and dates stand here too."""
-    line = (place.text + place.after).partition("\n")[0][:160]
-    for found in _LOGIN.finditer(line):
-        value = found.group("value").rstrip(".,;:)")
-        kinds = sum(re.search(kind, value) is not None for kind in (r"[a-z]", r"[A-Z]", r"\d", r"[^\w./:-]"))
-        if re.search(r"\.\w{2,4}$", value):
-            continue
-        if (
-            kinds >= 3
-            and (place.text[-1] in "/:|" or values.is_typed_password(value))
-            and values.look(value) >= Look.STATED
-            and not values.is_measure(value)
-            and "/" not in value
-        ):
-            return "stated-password"
-    return None
-
-
-def _phrase(place: Window) -> str | None:
-    """Twelve or more short words in a row, none of them a stop word: a seed phrase. Or a list of recovery codes."""
-    text = re.sub(r"\d{1,2}[.):]\s*|[,\n\"'`|]+", " ", place.after[:400])
-    announced = place.text.lower()
-    if re.search(r"seed|mnemonic|phrase|bip|wallet|words", announced):
-        run = re.search(r"\b[a-z]{3,8}(?:\s+[a-z]{3,8}){11,}\b", text)
-        if run and not any(word in STOP_WORDS for word in run.group().split()[:12]):
-            return "seed-phrase"
-    if re.search(r"2fa|mfa|totp|authenticator|setup", announced) and re.match(
-        r"\W{0,4}(?:[a-z2-7]{4} ){3,}[a-z2-7]{4}\b", place.after
-    ):
-        return "seed-phrase"
-    if re.search(r"code|key|码|コード|schlüssel", announced):
-        codes = [code for code in _CODES.findall(place.after[:300]) if re.search(r"\d", code)]
-        codes = [
-            code
-            for code in codes
-            if (code.count("-") >= 3 or not values.is_measure(code))
-            and not re.fullmatch(r"(?:19|20)\d{2}-?\d*(?:-\d+)?", code)
-        ]
-        if len(codes) >= 2 or any(
-            ("-" in code and re.search(r"[a-zA-Z]", code)) or code.count("-") >= 3 for code in codes
-        ):
-            return "recovery-codes"
-    return None
-
-
 _WHY = {
     "stated-password": "a sentence states a password",
     "stated-key": "a sentence states a key or token",
@@ -293,24 +252,4 @@ REVERSED = Structure(
     {},
     ("use Tundra{dig4}x as the admin password", "`{an32}` is the new api key"),
     ("v2.1.0 is the token service", "4f2c91d is the commit for the token fix"),
-)
-LOGIN = Structure(
-    "login-pair",
-    rb"(?i)\b(?:log(?:ged)?[ -]?in|login|sign in|credentials?|creds|account|user(?:name)?|anmeld\w*|zugang\w*|identifiants?|\xe7\x99\xbb\xe5\xbd\x95)\b[^\n/:|]*[/:|]|[\w.@-]+ / [^\s]*[0-9]",
-    _login,
-    {},
-    ("Log in to pfSense with root / Emys+{an6}1Z and disable the rule.",),
-    ("log in at nas.lan:5001 / the page", "user docs: see docs/login/How-To2.md"),
-)
-PHRASE = Structure(
-    "phrases",
-    rb"(?i)\b(?:(?:seed|recovery|backup|mnemonic|wallet|setup|authenticator|scratch|rescue|emergency|bip-?39|2fa|mfa|totp|secret)[ -]?"
-    rb"(?:phrase|words?|codes?|keys?|mnemonic)|mnemonic|bip-?39|wiederherstellungs\w*|notfall-?codes?)",
-    _phrase,
-    {"seed-phrase": "twelve or more words of a seed phrase", "recovery-codes": "recovery codes open an account"},
-    (
-        "seed phrase: river ember quartz maple lantern falcon anchor copper tundra violet saddle pepper",
-        "backup codes: {hex4}-1{hex3} {hex4}-2{hex3}",
-    ),
-    ("backup codes live in the safe", "the recovery key is stored in the vault since 2026-01-02"),
 )

@@ -96,7 +96,8 @@ BARE_USERINFO = Structure(
 )
 HOOK = Structure(
     "capability-url",
-    rb"(?i)(?:hooks?[\w.-]*|/(?:[a-z]+-)?(?:tokens?|keys?|secrets?|ical|calendar|feeds?|reset|invite|magic|verify|activate))/[\w/%.@:~-]{16}",
+    rb"(?i)(?:hooks?[\w.-]*|/(?:[a-z]+-)?(?:tokens?|keys?|secrets?|ical|calendar|feeds?|reset|invite|magic|"
+    rb"verify|activate))/[\w/%.@:~-]{16}",
     _hook,
     {"capability-url": "whoever has this URL may use it"},
     (

@@ -45,7 +45,8 @@ _CONTINUED = ("\\\n", '"\n"', "'\n'", '" +\n"', "' +\n'", '" .\n"', "' .\n'", '"
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One reading of a text. `plain` is the text as sent; `joined` has its lines joined, so its values need be long."""
+    """One reading of a text. `plain` is the text as sent; `joined` has its lines joined, so its values "
+    "need be long."""
 
     text: str
     plain: bool = False

@@ -18,21 +18,27 @@ _IN_NAMES = (
 )
 # Words of prose that announce a password: any stated value after them is refused.
 ANNOUNCE_STRONGLY = (
-    r"password|passwd|passwort|passphrase|passcode|pass-phrase|pw|pwd|psk|kennwort|losungswort|wachtwoord|contraseñ?a|"
+    r"password|passwd|passwort|passphrase|passcode|pass-phrase|pw|pwd|psk|kennwort|losungswort|wachtwoord|"
+    r"contraseñ?a|"
     r"contrasena|senha|palavra-passe|hasł[oa]|haslo|lösenord|adgangskode|parola|mots?[ -]de[ -]passe|mdp|clave|"
     r"wi-?fi[ -](?:key|code)|wlan[ -]?schl(?:ü|ue)ssel|network[ -]key|wpa2?[ -]key|пароль|Пароль|ПАРОЛЬ|пароля|"
     r"şifre|salasana|jelszó|parole|heslo|passord|lozinka|geslo|parool|mật khẩu|kata sandi|Κωδικός|κωδικός|"
     r"รหัสผ่าน|كلمة المرور|كلمة السر|סיסמה|पासवर्ड|密码|密碼|口令|密語|パスワード|暗証番号|비밀번호|암호"
 )
 _KEY_PHRASES = (
-    r"api[ _-]?keys?|(?:access|secret|private|signing|encryption|master|auth|license|licence|account|shared|root|admin|"
-    r"deploy|service|client|consumer|storage|webhook|pre-?shared)[ _-]?(?:access[ _-]?)?key|token|secret|credentials?|"
+    r"api[ _-]?keys?|(?:access|secret|private|signing|encryption|master|auth|license|licence|account|shared|"
+    r"root|admin|"
+    r"deploy|service|client|consumer|storage|webhook|pre-?shared)[ _-]?(?:access[ _-]?)?key|token|secret|"
+    r"credentials?|"
     r"(?:geheim|api-|zugangs|zugriffs)?schl(?:ü|ue)ssel|clé|jeton|chave|llave|segredo|secreto|chiave|sleutel|klucz|"
-    r"ключ|Ключ|токен|Токен|секрет|(?-i:PATs?\b)|密钥|密鑰|秘钥|令牌|トークン|秘密鍵|APIキー|비밀키|토큰|key|login|creds|zugangsdaten|账号|帐号|account"
+    r"ключ|Ключ|токен|Токен|секрет|(?-i:PATs?\b)|密钥|密鑰|秘钥|令牌|トークン|秘密鍵|APIキー|비밀키|토큰|"
+    r"key|login|creds|zugangsdaten|账号|帐号|account"
 )
 _CODE_PHRASES = (
-    r"\bpin(?:[ -]?code)?|\bpuk|(?:door|gate|alarm|safe|lock|garage|entry|access|security|disarm|keypad|voicemail|unlock|"
-    r"sim|entrance|house|panel|pairing|setup|homekit|matter)[ -]?(?:code|combination|combo)|(?:tür|tor|alarm|tresor|zugangs|sicherheits)-?code|code pin|"
+    r"\bpin(?:[ -]?code)?|\bpuk|(?:door|gate|alarm|safe|lock|garage|entry|access|security|disarm|keypad|"
+    r"voicemail|unlock|"
+    r"sim|entrance|house|panel|pairing|setup|homekit|matter)[ -]?(?:code|combination|combo)|(?:tür|tor|"
+    r"alarm|tresor|zugangs|sicherheits)-?code|code pin|"
     r"código|codice|人机码|门锁码|暗証"
 )
 

@@ -12,9 +12,9 @@ from agent_memory.domain.screen import engine, explain, marked_do_not_store, scr
 WORDS = {
     "en": "the password token key secret login was changed reset is stored in vault by our team after update and never "
     "logged please rotate access session cookie because nightly review kept old records with author notes",
-    "de": "das Passwort Kennwort der Schlüssel Token ist im Tresor und wird nach der Umstellung von Anna geändert weil die "
-    "Anmeldung jetzt über den Server läuft nicht mehr im Skript steht",
-    "fr": "le mot de passe est dans le coffre et la clé du jeton change après la mise à jour par notre équipe sans accès",
+    "de": "das Passwort Kennwort der Schlüssel Token ist im Tresor und wird nach der Umstellung von Anna geändert "
+    "weil die Anmeldung jetzt über den Server läuft nicht mehr im Skript steht",
+    "fr": "le mot de passe est dans le coffre et la clé du jeton change après la mise à jour par notre équipe",
     "es": "la contraseña del servidor está en la caja y la clave cambia cada seis meses porque el equipo lo pide así",
     "pt": "a senha do banco está no cofre e a chave muda depois da atualização porque o time pediu assim no domingo",
     "ru": "пароль и ключ лежат в сейфе потому что токен истёк и команда меняет доступ после обновления сервера",
@@ -41,8 +41,9 @@ def test_any_text_is_answered(text: str) -> None:
     marked_do_not_store(text)
 
 
-PIECES = ["password", "=", ":", "token", "://", "@", "%41", "&#x41;", "\\u0041", "\n", " ", "-p", "eyJ", ".", "key ", "1",
-          "-----BEGIN PRIVATE KEY-----", "is", "\u200b", "ａ", "密码", "|", "hook/", '"', "'", "<", "ghp_", "abc", "Aa1!"]  # fmt: skip
+PIECES = ["password", "=", ":", "token", "://", "@", "%41", "&#x41;", "\\u0041", "\n", " ", "-p", "eyJ", ".",
+          "key ", "1", "-----BEGIN PRIVATE KEY-----", "is", "\u200b", "ａ", "密码", "|", "hook/",
+          '"', "'", "<", "ghp_", "abc", "Aa1!"]  # fmt: skip
 
 
 @given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=4), st.sampled_from([200, 4000]))

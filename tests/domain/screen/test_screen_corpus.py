@@ -1,7 +1,7 @@
 """What the screen reaches on the project's labelled texts."""
 
 import pytest
-from screen_examples import corpus
+from support.screen_examples import corpus
 
 from agent_memory.domain.screen import engine, screen_text
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from urllib.parse import quote
 
 import pytest
-from screen_examples import filled
+from support.screen_examples import filled
 
 from agent_memory.domain.screen import explain, marked_do_not_store, screen_text
 

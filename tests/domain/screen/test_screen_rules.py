@@ -1,7 +1,7 @@
 """Each rule's own examples, and what the table as a whole must keep."""
 
 import pytest
-from screen_examples import filled
+from support.screen_examples import filled
 
 from agent_memory.domain.screen import engine, screen_text
 from agent_memory.domain.screen.rules import Rule, Structure
@@ -21,10 +21,7 @@ def test_a_rule_refuses_and_keeps_its_examples(rule: str, example: str, refuse: 
 
 @pytest.mark.parametrize("rule", [*engine.TOKEN_RULES, *engine.STRUCTURES], ids=lambda rule: rule.name)
 def test_a_rule_refuses_by_itself(rule: Rule | Structure) -> None:
-    if isinstance(rule, Rule):
-        alone = engine.compile_screen((rule,), ())
-    else:
-        alone = engine.compile_screen((), (rule,))
+    alone = engine.compile_screen((rule,), ()) if isinstance(rule, Rule) else engine.compile_screen((), (rule,))
     for example in rule.refuses:
         assert next(alone.hits(filled(example)), None) is not None, example
 
@@ -71,7 +68,8 @@ STATED = (
     "net use Z: \\\\nas\\x /user:bob Harbor-{dig4}", "ALTER USER bob WITH PASSWORD 'Violet#{dig4}';",
     "requirepass Lantern%{dig4}", "network_key: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]",
     "| service | user | password |\n|---|---|---|\n| nas | bob | Tundra{dig4} |", "heslo je Violet#{dig4}",
-    "La password del router è Copper#{dig4}", "het wachtwoord is Copper#{dig4}", "Le mot de passe du NAS est Ember#{dig4}",
+    "La password del router è Copper#{dig4}", "het wachtwoord is Copper#{dig4}",
+    "Le mot de passe du NAS est Ember#{dig4}",
     "clave del wifi: Lluvia{dig4}", "暗証番号は4972です", "APIキーは {an32}", "şifre: Lantern-{dig4}",
     "heroku api key {hex8}-{hex4}-{hex4}-{hex4}-{hex12}", "acme_live_{an40} is what it printed",
 )  # fmt: skip

@@ -5,9 +5,9 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.page import HOSTILE
 
 from agent_memory.web.page.drawings import HEIGHT, HOUR_WIDTH, Part, Series, bar, columns, dot
+from support.page import HOSTILE
 
 names = st.one_of(st.sampled_from(HOSTILE), st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "S"))))
 parts = st.lists(st.builds(Part, names, st.integers(0, 10**6), st.just("active")), max_size=6)

@@ -5,11 +5,11 @@ from html import unescape
 from typing import Any
 
 import pytest
-from support.page import INGRESS, USER, Page, fill, ingress
-from support.world import World
 
 from agent_memory.store.audit import AuditRow
 from agent_memory.web.page.visits import LOOPBACK_USER, SUPERVISOR
+from support.page import INGRESS, USER, Page, fill, ingress
+from support.world import World
 
 
 def form_of(body: bytes) -> dict[str, str]:

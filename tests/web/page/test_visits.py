@@ -1,10 +1,10 @@
 """Who may look at the page, under whose name, and where its links start."""
 
 import pytest
-from support.page import INGRESS
 
 from agent_memory.web.page.visits import LOOPBACK_USER, SUPERVISOR, Visit, admit
 from agent_memory.web.requests import RequestRefused
+from support.page import INGRESS
 
 HOST = [(b"host", b"localhost:8766")]
 

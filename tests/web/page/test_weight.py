@@ -5,10 +5,10 @@ from datetime import timedelta
 
 import apsw
 import pytest
-from support.page import NOW, Page
-from support.world import World
 
 from agent_memory.domain.records import stamp
+from support.page import NOW, Page
+from support.world import World
 
 RECORDS = 100_000
 PAGE_MAX_BYTES = 150_000
@@ -38,7 +38,7 @@ def stuff(conn: apsw.Connection) -> None:
         "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)"
         " INSERT INTO audit (at, client, action, outcome, record_id, namespace)"
         " SELECT strftime('%Y-%m-%dT%H:%M:%S.000Z', ?2 - 86000 + i * 86000 / ?1, 'unixepoch'), 'client-' || (i % 9),"
-        ' json_extract(\'["store","update","forget","session-close","corroborate"]\', \'$[\' || (i % 5) || \']\'), \'ok\','
+        " json_extract(?3, '$[' || (i % 5) || ']'), 'ok',"
         " printf('%032x', i), 'github/acme/repository-' || (i % 40) FROM n",
         (RECORDS, int(NOW.timestamp()), '["store","update","forget","session-close","corroborate"]'),
     )
