@@ -2,6 +2,7 @@
 #   make serve [PORT=8765] [DATA=folder]   run the server
 #   make test | check | bench              tests; lint, format and types; figures
 #   make test-clients                      Claude Code and Codex against a real server (downloads over 200 MB)
+#   make docs                              the README's tables of options and tools, from the code
 #   make lock                              after a change of dependencies in pyproject.toml
 
 PYTHON ?= python3
@@ -12,7 +13,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: serve test check bench test-clients lock clean
+.PHONY: serve test check bench test-clients docs lock clean
 
 serve: $(VENV)/.run
 	exec $(BIN)/agent-memory serve --port $(PORT) $(if $(DATA),--data "$(DATA)")
@@ -30,6 +31,9 @@ bench: $(VENV)/.run
 
 test-clients: $(VENV)/.run
 	$(BIN)/python tools/clients/check.py
+
+docs: $(VENV)/.run
+	$(BIN)/python tools/docs/tables.py
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Agent Memory needs Python 3.11 or later, this is " + sys.version.split()[0] + "; name another: make PYTHON=python3.11")'

@@ -1,14 +1,15 @@
 """The fixtures: a store on a real file, and a whole server without its socket around it."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import trio
-from support.world import Ticking, World, open_world
 
 from agent_memory.store.worker import Store
+from support.server import Server
+from support.world import Ticking, World, open_world
 
 
 async def inline(function: Callable[[], Any], /) -> Any:
@@ -38,3 +39,19 @@ async def world(inline_store: Store) -> AsyncIterator[World]:
     """Tools and both fronts, with clients of every kind, over an inline store."""
     async with open_world(inline_store) as opened:
         yield opened
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    """A running server process of its own."""
+    running = Server(tmp_path / "data").start()
+    yield running
+    running.end()
+
+
+@pytest.fixture(scope="session")
+def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One running server process for every test that only talks to it."""
+    running = Server(tmp_path_factory.mktemp("shared") / "data").start()
+    yield running
+    running.end()

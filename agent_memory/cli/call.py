@@ -5,6 +5,7 @@ import os
 import sys
 import threading
 import time
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -125,16 +126,15 @@ def _exchange(exchange: Exchange, url: str, route: str, body: bytes, token: str 
         parts = urlsplit(url if "//" in url else f"//{url}", scheme="http")
         base = parts.path.rstrip("/").removesuffix("/mcp")  # people give the URL that their agent has
         kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-        connection = kind(parts.hostname or "", parts.port, timeout=total_s)
-        connection.connect()
-        exchange.connected.set()
         headers = {"Content-Type": "application/json", "User-Agent": f"agent-memory/{__version__}"}
         if token:
             headers["Authorization"] = f"Bearer {token.strip()}"
-        connection.request("POST", f"{base}/api/{route}", body, headers)
-        response = connection.getresponse()
-        exchange.status, exchange.body = response.status, response.read(ANSWER_MAX_BYTES)
-        connection.close()
+        with closing(kind(parts.hostname or "", parts.port, timeout=total_s)) as connection:
+            connection.connect()
+            exchange.connected.set()
+            connection.request("POST", f"{base}/api/{route}", body, headers)
+            response = connection.getresponse()
+            exchange.status, exchange.body = response.status, response.read(ANSWER_MAX_BYTES)
     except (OSError, ValueError, http.client.HTTPException) as error:
         # the name of an error and not its text: that may repeat a header
         reason = getattr(error, "strerror", None) or type(error).__name__

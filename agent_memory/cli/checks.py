@@ -18,6 +18,7 @@ from agent_memory.options.errors import OptionError
 from agent_memory.store import checkup, token_file
 from agent_memory.store.connection import DATABASE, LOCK, DataFolderError, open_reader
 from agent_memory.store.migrations import migrations
+from agent_memory.store.rescreen import Stored, rescreen
 from agent_memory.store.token_file import TokenFileError
 
 if TYPE_CHECKING:
@@ -49,6 +50,31 @@ def look(data: str | None, options: str | None, host: str, port: int, environmen
         *database_findings(folder / DATABASE),
         *server_findings(folder, host, port),
     ]
+
+
+def stored_findings(data: str | None, environment: Mapping[str, str]) -> list[Finding]:
+    """Stored texts that today's screen refuses, each with how to be rid of it."""
+    path = config.data_folder(data, environment) / DATABASE
+    try:
+        conn = open_reader(path)
+    except DataFolderError as error:
+        return [Finding("wrong", "screen", str(error))]
+    try:
+        stored = list(rescreen(conn))
+    finally:
+        conn.close()
+    if not stored:
+        return [Finding("ok", "screen", "no stored text is refused by today's rules")]
+    return [
+        Finding("wrong", "screen", f"{found.table} {found.row}: {found.column} ({found.pattern})", _remedy(found))
+        for found in stored
+    ]
+
+
+def _remedy(found: Stored) -> str:
+    if found.table in {"records", "observations", "anchors"}:
+        return 'look at the record, and forget it with memory_forget and "hard": true if it is a secret'
+    return "it goes with retention (retention_deleted_days)"
 
 
 def program() -> Finding:

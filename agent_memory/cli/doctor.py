@@ -14,13 +14,16 @@ MARKS = {"ok": "ok   ", "note": "note ", "wrong": "WRONG"}
 @options_option
 @click.option("--host", default=DEFAULT_HOST, show_default=True, help="Where the server listens, or will.")
 @click.option("--port", type=click.IntRange(1, 65535), default=DEFAULT_PORT, show_default=True)
-def doctor(data: str | None, options: str | None, host: str, port: int) -> None:
+@click.option("--screen", is_flag=True, help="Also screen every stored text by today's rules.")
+def doctor(data: str | None, options: str | None, host: str, port: int, screen: bool) -> None:
     """Check the data folder, the database, the options, the clients and the port. Exit code 1 if anything is wrong."""
     import os
 
     from agent_memory.cli import checks
 
     findings = checks.look(data, options, host, port, os.environ)
+    if screen:
+        findings += checks.stored_findings(data, os.environ)
     for finding in findings:
         advice = f": {finding.advice}" if finding.advice else ""
         click.echo(f"{MARKS[finding.level]} {finding.subject}: {finding.found}{advice}")

@@ -66,6 +66,8 @@ def from_name(name: str) -> str:
 
     Raises: InvalidArgument("name"): empty, too long, or with characters outside letters, digits, `.`, `_`, `-`.
     """
+    if len(name) > 4 * MAX_NAMESPACE_CHARS:  # before any work on it; spaces still fold below
+        raise InvalidArgument("name", f"longer than {MAX_NAMESPACE_CHARS - len('local/')} characters")
     canonical = _canonical_name("-".join(name.split()), "name")
     if len(f"local/{canonical}") > MAX_NAMESPACE_CHARS:
         raise InvalidArgument("name", f"longer than {MAX_NAMESPACE_CHARS - len('local/')} characters")

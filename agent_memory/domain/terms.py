@@ -114,6 +114,12 @@ def without_umlauts(word: str) -> str:
     return word.translate(_UMLAUTS)
 
 
+def without_accents(word: str) -> str:
+    """The word with every combining mark left out: `décision` → `decision`."""
+    parts = unicodedata.normalize("NFD", word)
+    return "".join(letter for letter in parts if not unicodedata.combining(letter))
+
+
 def _word_terms(compound: str) -> Iterator[str]:
     """The extra terms of one word, lower case, in a fixed order; may repeat."""
     if compound.isascii() and compound.isalpha() and (compound.islower() or compound.istitle() or compound.isupper()):

@@ -120,7 +120,7 @@ class VectorIndex:
         wanted = np.flatnonzero(mask)
         if len(wanted) > self._exact_rows:
             wanted = _sifted(rows.signs[:, :used], unit, mask, max(RESCORED, limit))
-        everything = len(wanted) * 2 > used
+        everything = len(wanted) * 8 > used  # gathering rows copies them; reading all in one pass is faster until then
         cosines = (rows.vectors[:used] @ unit)[wanted] if everything else rows.vectors[wanted] @ unit
         return _best(cosines, wanted, rows.ids, limit)
 

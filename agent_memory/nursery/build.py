@@ -24,6 +24,7 @@ from agent_memory.nursery.encoders import open_encoders
 from agent_memory.nursery.page import EncoderWatch, open_page
 from agent_memory.retrieval.concepts import shipped_concepts
 from agent_memory.retrieval.live import LiveIndexes
+from agent_memory.retrieval.spelling import WordList
 from agent_memory.store import audit, records, token_file, usage
 from agent_memory.store.read_log import ReadLog
 from agent_memory.store.stems import Stemmer
@@ -53,7 +54,7 @@ class Parts:
 def build_indexes() -> LiveIndexes:
     """The words and vectors kept in memory; empty until their tasks load them."""
     stemmer = Stemmer()
-    known = frozenset(word for word in shipped_vocabulary() if word.isalpha())
+    known = WordList(word for word in shipped_vocabulary() if word.isalpha())
     return LiveIndexes(shipped_concepts(stemmer.stems), stemmer, known)
 
 

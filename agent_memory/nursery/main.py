@@ -4,7 +4,8 @@ file closes.
 
 import errno
 import signal
-from collections.abc import Awaitable, Callable, Iterator
+import socket
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +19,7 @@ from hypercorn.trio import serve as hypercorn_serve
 from agent_memory import __version__
 from agent_memory.config import Settings
 from agent_memory.nursery.build import Parts, build, build_indexes, now
+from agent_memory.nursery.h11 import answer_in_json
 from agent_memory.nursery.readings import run_read_log
 from agent_memory.nursery.retention import run_retention
 from agent_memory.nursery.sweep import run_anchor_sweep
@@ -26,7 +28,7 @@ from agent_memory.web.gate import App
 
 log = structlog.get_logger("server")
 
-GRACE_S: Final = 10.0  # for running requests after a stop signal; the container's own limit is 10 s and more
+GRACE_S: Final = 8.0  # for running requests after a stop signal; a container is killed 10 s after it
 BACKLOG: Final = 256
 
 
@@ -71,6 +73,8 @@ async def serve(
     """
     started = trio.current_time()
     stop = trio.Event() if stop is None else stop
+    refuse_taken(bind, "--port")
+    refuse_taken(page, "--page-port")
 
     def ready(addresses: list[str]) -> None:
         took_ms = round((trio.current_time() - started) * 1000)
@@ -86,9 +90,10 @@ async def serve(
                 await nursery.start(watch_signals, stop)
                 for task in tasks(settings, parts):
                     await nursery.start(task)
+                answer_in_json()
                 async with trio.open_nursery() as fronts:  # over once both have answered what was running
-                    listens = await fronts.start(partial(run_front, parts.gate, bind, "--port", stop))
-                    listens += await fronts.start(partial(run_front, parts.page, page, "--page-port", stop))
+                    listens = await fronts.start(partial(run_front, parts.gate, bind, stop))
+                    listens += await fronts.start(partial(run_front, parts.page, page, stop))
                     ready(listens)
                 nursery.cancel_scope.cancel()  # after the last answer; the store still works
     log.info("stopped")
@@ -128,35 +133,18 @@ def http_config(bind: Bind) -> HypercornConfig:
     return config
 
 
-async def run_front(
-    app: App, bind: Bind, option: str, stop: trio.Event, *, task_status: trio.TaskStatus[list[str]]
-) -> None:
-    """Serve an ASGI app until `stop`; reports the addresses it listens on.
+async def run_front(app: App, bind: Bind, stop: trio.Event, *, task_status: trio.TaskStatus[list[str]]) -> None:
+    """Serve an ASGI app until `stop`; reports the addresses it listens on."""
+    await hypercorn_serve(app, http_config(bind), shutdown_trigger=stop.wait, mode="asgi", task_status=task_status)
 
-    Args: option: the command-line option that moves it.
-    Raises: AddressInUse.
-    """
-    taken = False
+
+def refuse_taken(bind: Bind, option: str) -> None:
+    """Find out before anything is opened. Raises: AddressInUse: names the command-line option that moves it."""
+    family = socket.AF_INET6 if ":" in bind.host else socket.AF_INET
     try:
-        await hypercorn_serve(
-            app,
-            http_config(bind),
-            shutdown_trigger=stop.wait,
-            mode="asgi",
-            task_status=task_status,
-        )
-    except* OSError as group:
-        taken = all(error.errno == errno.EADDRINUSE for error in leaves(group))
-        if not taken:
-            raise
-    if taken:
-        raise AddressInUse(bind, option)
-
-
-def leaves(group: BaseExceptionGroup[OSError]) -> Iterator[OSError]:
-    """The errors in a group, however deep."""
-    for error in group.exceptions:
-        if isinstance(error, BaseExceptionGroup):
-            yield from leaves(error)
-        else:
-            yield error
+        if bind.port:
+            socket.create_server((bind.host, bind.port), family=family).close()
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise AddressInUse(bind, option) from None
+        raise

@@ -1,7 +1,7 @@
-"""The task that purges what is past `retention_deleted_days`, once an hour."""
+"""The task that looks once an hour for what is past `retention_deleted_days`, and purges it."""
 
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Final
 
@@ -11,6 +11,8 @@ import trio
 from agent_memory.domain.errors import ServiceError
 from agent_memory.domain.records import stamp
 from agent_memory.store import retention
+from agent_memory.store.retention import Purged
+from agent_memory.store.scrub import leave_no_trace
 from agent_memory.store.worker import Store
 
 log = structlog.get_logger("retention")
@@ -26,7 +28,7 @@ async def run_retention(
     now: Callable[[], datetime],
     task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Purge soon after the start and then hourly."""
+    """Purge soon after the start and then hourly; a scrub that a crash or a reader prevented is made up for."""
     task_status.started()
     await trio.sleep(FIRST_S)
     while True:
@@ -37,11 +39,14 @@ async def run_retention(
         await trio.sleep(EVERY_S)
 
 
-async def purge_once(store: Store, *, days: int, now: datetime) -> retention.Purged:
-    """Purge what is older than that many days, and leave no trace of it in any file."""
-    before = stamp(now - timedelta(days=days))
-    purged = await store.write(partial(retention.purge, before=before))
+async def purge_once(store: Store, *, days: int, now: datetime) -> Purged:
+    """Purge what is older than that many whole days, and leave no trace of it in any file.
+
+    The limit is a midnight (UTC): recorded queries then go once a day, and the file is rewritten once, not hourly.
+    """
+    limit = (now.astimezone(UTC) - timedelta(days=days)).replace(hour=0, minute=0, second=0, microsecond=0)
+    purged = await store.write(partial(retention.purge, before=stamp(limit), now=stamp(now)))
+    await leave_no_trace(store, now=stamp(now))
     if purged.any():
-        await retention.scrub(store)
         log.info("purged", records=purged.records, queries=purged.queries, receipts=purged.receipts)
     return purged

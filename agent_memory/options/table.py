@@ -95,7 +95,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("embed_timeout_s", decimal(0.05, 60), 2, "Seconds a query waits for its vector before full text answers."),
     Option("embed_threads", whole(0, 64), 0, "CPU threads of the embedded encoder; 0 chooses by the machine."),
     Option("embed_model_dir", _PATH, None, "Folder of an installed model that replaces the embedded one."),
-    Option("fusion", choice("rrf", "score"), "rrf",
+    Option("fusion", choice("rrf", "score"), "score",
            "How full-text and vector hits are merged: by reciprocal rank, or by score."),
     Option("allowed_hosts", list_of(host()), [], "Host headers that are answered; empty answers any.", built=True),
     Option("page_actions", flag(), False, "Buttons on the page that promote and forget candidates.", built=True),

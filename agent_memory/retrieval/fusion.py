@@ -5,6 +5,7 @@ Pure: candidates in, hits out. Whether the encoder's answer may be used at all i
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -14,6 +15,8 @@ from agent_memory.retrieval.candidates import Candidate, Hit
 from agent_memory.retrieval.plan import QueryPlan
 from agent_memory.retrieval.sessions import session_scores
 from agent_memory.retrieval.weights import WEIGHTS, Weights
+
+NEWEST_AMONG = 20  # hits; near-identical records stand near each other
 
 Ranking = Literal["fts5", "rrf", "score"]
 Similarity = Callable[[Sequence[str]], npt.NDArray[np.float32]]
@@ -40,16 +43,13 @@ def rank(
         leaves that out.
     Returns: hits, best first; ties to the higher cosine, then the lower id.
     """
-    if ranking == "rrf":
-        scored = _rrf(candidates, limit, weights)
-    else:
-        scored = _scores(candidates, plan, weights if ranking == "score" else None, weights)
-    evident = [(candidate, score * candidate.evidence, why) for candidate, score, why in scored]
+    shares = _rrf(candidates, limit, weights) if ranking == "rrf" else _shares(candidates, plan, ranking, weights)
+    scored = [(shares.scores[c.id] * c.evidence, c) for c in candidates if c.id in shares.scores]
     tie = (lambda candidate: 0.0) if ranking == "fts5" else _cosine
-    ordered = sorted(evident, key=lambda item: (-item[1], -tie(item[0]), item[0].id))
-    hits = [_hit(candidate, score, why, ranking) for candidate, score, why in ordered]
+    scored.sort(key=lambda item: (-item[0], -tie(item[1]), item[1].id))
+    hits = [_hit(c, score, shares.why(c), ranking) for score, c in scored[: max(limit, NEWEST_AMONG)]]
     if ranking == "score" and similarity is not None:
-        hits = newest_first(hits, {c.id: c for c in candidates}, similarity, weights)
+        hits = newest_first(hits, {c.id: c for _, c in scored[: len(hits)]}, similarity, weights)
     return hits[:limit]
 
 
@@ -66,10 +66,15 @@ def is_weak(candidates: Sequence[Candidate], plan: QueryPlan, weights: Weights =
     return cosines[0] + weights.weak_lead * lead + weights.weak_unknown * plan.unknown < weights.weak_below
 
 
-_Scored = list[tuple[Candidate, float, tuple[str, ...]]]
+@dataclass(frozen=True, slots=True)
+class _Shares:
+    """Scores by id, and how to explain one."""
+
+    scores: Mapping[str, float]
+    why: Callable[[Candidate], tuple[str, ...]]
 
 
-def _rrf(candidates: Sequence[Candidate], limit: int, weights: Weights) -> _Scored:
+def _rrf(candidates: Sequence[Candidate], limit: int, weights: Weights) -> _Shares:
     """Sum of 1 / (60 + position) over the lists that hold a record, each cut to max(limit, 20) (the seed's rule;
     after Cormack, Clarke and Buettcher, SIGIR 2009)."""
     cut = max(limit, weights.rrf_cut)
@@ -81,30 +86,31 @@ def _rrf(candidates: Sequence[Candidate], limit: int, weights: Weights) -> _Scor
         for position, candidate in enumerate(found, 1):
             scores[candidate.id] = scores.get(candidate.id, 0.0) + 1 / (weights.rrf_k + position)
             why[candidate.id] = (*why.get(candidate.id, ()), f"{name} #{position}")
-    return [(c, scores[c.id], why[c.id]) for c in candidates if c.id in scores]
+    return _Shares(scores, lambda candidate: why[candidate.id])
 
 
-def _scores(candidates: Sequence[Candidate], plan: QueryPlan, fused: Weights | None, weights: Weights) -> _Scored:
-    """Shares of the words and of the meaning, added; with `fused` None the words alone."""
+def _shares(candidates: Sequence[Candidate], plan: QueryPlan, ranking: Ranking, weights: Weights) -> _Shares:
+    """Shares of the words and of the meaning, added; the words alone for `fts5`."""
     words = _words(candidates, plan, weights)
-    meaning = _meaning(candidates, weights) if fused else {}
-    share = weights.meaning if fused else 0.0
-    scores = {c.id: share * meaning.get(c.id, 0.0) + (1 - share) * words.get(c.id, 0.0) for c in candidates}
-    if fused:
-        scores |= session_scores(candidates, words, meaning, plan.text, weights)
-    found: _Scored = []
-    for candidate in candidates:
-        if candidate.id in words or candidate.id in meaning:
-            parts = (
-                ("words", (1 - share) * words.get(candidate.id, 0.0)),
-                ("meaning", share * meaning.get(candidate.id, 0.0)),
-            )
-            largest_first = sorted(parts, key=lambda part: -part[1])
-            why = tuple(f"{name} {value:.2f}" for name, value in largest_first if value > 0)
-            if candidate.session and fused:
-                why = (*why, "with its session")
-            found.append((candidate, scores[candidate.id], why))
-    return found
+    meaning = _meaning(candidates, weights) if ranking == "score" else {}
+    share = weights.meaning if ranking == "score" else 0.0
+    scores = {
+        candidate: share * meaning.get(candidate, 0.0) + (1 - share) * words.get(candidate, 0.0)
+        for candidate in (words | meaning)
+    }
+    if ranking == "score":
+        scores |= session_scores([c for c in candidates if c.id in scores], words, meaning, plan.text, weights)
+
+    def why(candidate: Candidate) -> tuple[str, ...]:
+        parts = [
+            ("words", (1 - share) * words.get(candidate.id, 0.0)),
+            ("meaning", share * meaning.get(candidate.id, 0.0)),
+        ]
+        parts.sort(key=lambda part: -part[1])
+        named = tuple(f"{name} {value:.2f}" for name, value in parts if value > 0)
+        return (*named, "with its session") if candidate.session and ranking == "score" else named
+
+    return _Shares(scores, why)
 
 
 def _words(candidates: Sequence[Candidate], plan: QueryPlan, weights: Weights) -> dict[str, float]:
@@ -139,7 +145,7 @@ def newest_first(
     Near-identical: cosine of at least `same_fact_cosine`; and the newer one must score `same_fact_ratio` of the older
     one. Session summaries (they retell others) and records of a session take no part. The two change places and scores.
     """
-    head = [hit for hit in hits[:20] if hit.score > 0]
+    head = [hit for hit in hits[:NEWEST_AMONG] if hit.score > 0]
     if len(head) < 2:
         return list(hits)
     cosines = similarity([hit.id for hit in head])

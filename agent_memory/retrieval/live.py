@@ -1,7 +1,7 @@
 """What retrieval keeps in memory of the live records: the words of the index and the vectors, in step with commits."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -25,7 +25,7 @@ class Digest:
 class LiveIndexes:
     """A follower of the store. Everything but `digest` runs on the event loop."""
 
-    def __init__(self, concepts: Concepts, stemmer: Stemmer, known_words: Collection[str] = frozenset()) -> None:
+    def __init__(self, concepts: Concepts, stemmer: Stemmer, known_words: Container[str] = frozenset()) -> None:
         """
         Args:
           concepts: translations for queries.

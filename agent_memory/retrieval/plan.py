@@ -8,7 +8,7 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
 from agent_memory.domain import terms as words
-from agent_memory.retrieval.concepts import Concepts
+from agent_memory.retrieval.concepts import ENGLISH_COLUMN, MARKERS, MARKERS_NEEDED, Concepts, Typed
 from agent_memory.retrieval.query import fts_query, query_terms
 from agent_memory.retrieval.stopwords import STOP_WORDS
 from agent_memory.retrieval.vocabulary import Vocabulary
@@ -17,6 +17,7 @@ from agent_memory.store.stems import Stemmer
 
 MIN_COMPOUND = 5  # letters; shorter words end or begin too many unrelated ones
 MAX_COMPOUNDS = 6  # words made with one query word that are looked up beside it
+FEW = 5  # records; in a store of a dozen, a fifth would be none at all
 MAX_TRANSLATIONS = 48  # expressions; a long question can touch every idea of the table
 
 
@@ -68,6 +69,9 @@ class Planner:
         self._concepts = concepts
         self._known = known_words
         self._weights = weights
+        self._markers = {
+            column: [stem for word in markers for stem in stemmer.stems(word)] for column, markers in MARKERS.items()
+        }
 
     def plan(self, query: str, records: int) -> QueryPlan:
         """Plan a query.
@@ -134,15 +138,32 @@ class Planner:
         if self._concepts is None:
             return ""
         typed = {stem for term in terms for stem in self._stemmer.stems(term.text)}
-        limit = records * self._weights.common_share
+        limit = min(max(records * self._weights.common_share, FEW), self._weights.translated_most)
         pieces: list[str] = []
-        for expression in self._concepts.translations(text, self._stemmer.stems(text)):
+        spoken = {column: self._is_spoken(markers) for column, markers in self._markers.items()}
+        for expression in self._concepts.translations(text, self._typed(text)):
             cjk = bool(words.cjk_runs(expression.text))
             stems = words.bigrams(expression.text) if cjk else list(expression.stems)
-            known = 0 < self._documents(stems) <= limit
-            if known and not (set(stems) <= typed) and expression.text.lower() not in STOP_WORDS:
+            word = expression.text.lower()
+            # French `place`, `décision` or `événement` (stem `even`) would bring up English records on something else.
+            looks = (word, words.without_accents(word), *stems)
+            foreign = expression.column != ENGLISH_COLUMN
+            misleading = word in STOP_WORDS or (foreign and any(look in self._known for look in looks))
+            misleading = misleading or not spoken.get(expression.column, True)
+            if not misleading and 0 < self._documents(stems) <= limit and not set(stems) <= typed:
                 pieces.append(_all_of(stems) if cjk else fts_query([expression.text]))
         return " OR ".join(pieces[:MAX_TRANSLATIONS])
+
+    def _is_spoken(self, markers: Sequence[str]) -> bool:
+        """Whether the index holds notes in the language of these markers."""
+        return sum(self._vocabulary.documents(marker) > 0 for marker in markers) >= MARKERS_NEEDED
+
+    def _typed(self, text: str) -> list[Typed]:
+        found = []
+        for word in words.simple_words(text):
+            stems = self._stemmer.stems(word) if word.lower() not in STOP_WORDS else []
+            found += [Typed(stem, word.lower() in self._known) for stem in stems]
+        return found
 
 
 def _all_of(pairs: list[str]) -> str:

@@ -17,6 +17,7 @@ class Weights:
     bm25_content: float = 1.0
     bm25_terms: float = 1.0  # parts of identifiers and CJK pairs; .25 costs .01 MRR on coding (dev)
     common_share: float = 0.2  # terms in more of the records than this are dropped while a rarer one is left (shared)
+    translated_most: int = 2_000  # records; a translation that more hold is not looked up: it costs time, not order
 
     # Lists
     pool: int = 200  # candidates taken from each list for score fusion (shared)
@@ -26,8 +27,8 @@ class Weights:
     # Score fusion
     meaning: float = 0.5  # share of the cosine; the words have the rest; .45 to .55 are equal (shared, dev)
     ideal: float = 1.9  # an ideal bm25 is this times the sum of the terms' idf (shared)
-    cosine_floor: float = 0.3  # a best cosine below this is not scaled up to 1: +.008 MRR on coding (dev)
-    translated: float = 0.5  # bm25 of translations against that of the words typed; +.030 MRR on coding (dev)
+    cosine_floor: float = 0.35  # a best cosine below this is not scaled up to 1: +.008 MRR on coding (dev)
+    translated: float = 0.7  # bm25 of translations against that of the words typed; .5 to .8 are equal (dev)
 
     # Newest fact among near-identical records of one namespace
     same_fact_cosine: float = 0.65  # the first of a thousand random pairs is at .54 (dev)

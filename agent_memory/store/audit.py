@@ -51,6 +51,11 @@ def note(
     )
 
 
+def empty(conn: Connection, record_id: str) -> None:
+    """Empty the context of every row about a record; a reason may repeat its text."""
+    conn.execute("UPDATE audit SET context = NULL WHERE record_id = ? AND context IS NOT NULL", (record_id,))
+
+
 def latest(conn: Connection, *, limit: int, action: str | None = None) -> list[AuditRow]:
     """The newest rows, newest first, of one action or of all."""
     where, bindings = ("", ()) if action is None else ("WHERE action = ?", (action,))

@@ -32,6 +32,7 @@ MANIFEST: Final = "manifest.json"
 MANIFEST_MAX_BYTES: Final = 1 << 20
 MEMBERS: Final = (DATABASE, token_file.FILE_NAME)
 REPLACED: Final = "replaced-"  # folders in safety/ with what a restore replaced
+RESTORING: Final = ".restore-"  # folders with what a restore unpacked, while it runs
 _PRIVATE: Final = 0o600
 _CHUNK: Final = 1 << 20
 _SIDES: Final = ("-wal", "-shm", "-journal")
@@ -89,7 +90,7 @@ def restore(folder: Path, source: Path, *, now: datetime) -> tuple[Manifest, Pat
     Returns: the backup's manifest, and the folder with what was replaced (None: there was nothing).
     Raises: BackupError: not a backup, damaged, or of a newer version; DataFolderError: a server holds the folder.
     """
-    with locked_folder(folder), tempfile.TemporaryDirectory(prefix=".restore-", dir=folder) as scratch:
+    with locked_folder(folder), tempfile.TemporaryDirectory(prefix=RESTORING, dir=folder) as scratch:
         manifest = _unpack(source, Path(scratch))
         _verify(Path(scratch), manifest)
         aside = _set_aside(folder, now)
@@ -99,10 +100,9 @@ def restore(folder: Path, source: Path, *, now: datetime) -> tuple[Manifest, Pat
     return manifest, aside
 
 
-def drop_replaced(folder: Path, *, before: datetime) -> int:
-    """Remove what restores replaced before a moment. Returns: how many folders went."""
-    limit = f"{REPLACED}{before:%Y%m%dT%H%M%SZ}"
-    old = [each for each in (folder / SAFETY_FOLDER).glob(f"{REPLACED}*") if each.name < limit]
+def drop_replaced(folder: Path) -> int:
+    """Remove what restores replaced: after an erasure it may still hold the text. Returns: how many folders went."""
+    old = list((folder / SAFETY_FOLDER).glob(f"{REPLACED}*"))
     for each in old:
         shutil.rmtree(each)
     return len(old)

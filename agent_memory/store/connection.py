@@ -103,9 +103,17 @@ def open_reader(path: Path) -> apsw.Connection:
 
 
 def close_database(connection: apsw.Connection) -> None:
-    """Fold the WAL back into the file and close."""
-    connection.pragma("wal_checkpoint(TRUNCATE)")
-    connection.close()
+    """Fold the WAL back into the file and close. Raises: apsw.Error: the WAL stays; the connection is closed."""
+    try:
+        fold_log(connection)
+    finally:
+        connection.close()
+
+
+def fold_log(connection: apsw.Connection) -> None:
+    """Write the WAL back into the file and leave it empty. Raises: apsw.BusyError: a reader still needs it."""
+    # Not `pragma("wal_checkpoint(TRUNCATE)")`: apsw quotes the name, and SQLite passes over a pragma it does not know.
+    connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
 
 @contextmanager

@@ -1,12 +1,10 @@
-"""Purging what is past its retention, and making sure that nothing of it is left in any file."""
+"""Purging what is past its retention. `scrub` then makes sure that nothing of it is left in any file."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from apsw import Connection
 
-from agent_memory.store import records
-from agent_memory.store.migrations import drop_safety_copies
-from agent_memory.store.worker import Store
+from agent_memory.store import audit, records
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +19,14 @@ class Purged:
 
     def any(self) -> bool:
         """Whether anything went."""
-        return any((self.records, self.queries, self.receipts, self.audit_contexts, self.jobs))
+        return any(asdict(self).values())
 
 
-def purge(conn: Connection, *, before: str) -> Purged:
+def purge(conn: Connection, *, before: str, now: str) -> Purged:
     """Remove forgotten records, recorded queries and finished jobs from before a moment; empty receipts and contexts.
 
-    Vectors, usage, anchors and observations go with their record, and its index rows went when it was forgotten.
+    Vectors, usage, anchors and observations go with their record, and its index rows went when it was forgotten. A
+    purge that removed anything is audited, and a scrub is due then.
     """
     forgotten = conn.execute("SELECT id FROM records WHERE status = 'deleted' AND deleted_at < ?", (before,))
     erased = records.erase(conn, [str(row[0]) for row in forgotten.fetchall()])
@@ -44,17 +43,7 @@ def purge(conn: Connection, *, before: str) -> Purged:
     )
     contexts = conn.changes()
     conn.execute("DELETE FROM jobs WHERE state IN ('done', 'parked') AND updated_at < ?", (before,))
-    return Purged(erased, queries, receipts, contexts, conn.changes())
-
-
-async def scrub(store: Store) -> None:
-    """After an erasure: fold the log into the file (freed pages are zeroed) and drop safety copies: they hold the past.
-
-    Best effort on the log: a reader in another process keeps it until the next scrub or stop.
-    """
-
-    def work(conn: Connection) -> None:
-        conn.pragma("wal_checkpoint(TRUNCATE)")
-        drop_safety_copies(store.path)
-
-    await store.read(work)
+    purged = Purged(erased, queries, receipts, contexts, conn.changes())
+    if purged.any():
+        audit.note(conn, at=now, client="server", action="purge", context=asdict(purged))
+    return purged

@@ -8,8 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from agent_memory.domain.errors import SecretRefused
-from agent_memory.domain.screen import screen_text
+from agent_memory.domain.screen.memo import ScreenMemo
 
 _WRITES: Final = re.compile(r"\s*(?:INSERT|UPDATE|REPLACE|WITH)\b", re.IGNORECASE)
 _TABLE: Final = re.compile(r"\b(?:INTO|UPDATE)\s+(?:OR\s+\w+\s+)?(\w+)", re.IGNORECASE)
@@ -21,13 +20,12 @@ class StatementScreen:
     Raises: SecretRefused: names the table as the field; the statement does not run.
     """
 
+    def __init__(self, memo: ScreenMemo) -> None:
+        self._memo = memo
+
     def __call__(self, _cursor: Any, sql: str, bindings: Any) -> bool:
         if bindings and _WRITES.match(sql):
+            table = _TABLE.search(sql)
             values = bindings.values() if isinstance(bindings, Mapping) else bindings
-            for value in values:
-                if isinstance(value, str):
-                    pattern = screen_text(value)
-                    if pattern is not None:
-                        table = _TABLE.search(sql)
-                        raise SecretRefused(table[1] if table else "statement", pattern)
+            self._memo.refuse((table[1] if table else "statement", value) for value in values if isinstance(value, str))
         return True

@@ -1,6 +1,7 @@
 """Records with all that hangs on them, out of a database and back into one as they were."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from apsw import Connection
@@ -15,9 +16,10 @@ from agent_memory.store.evidence import Observation
 
 @dataclass(frozen=True, slots=True)
 class Portable:
-    """A record with its anchors in their writers' order and its observations, oldest first."""
+    """A record, its place in its session, its anchors in their writers' order, its observations, oldest first."""
 
     record: Record
+    session_place: int | None
     anchors: tuple[AnchorRow, ...]
     observations: tuple[Observation, ...]
 
@@ -27,9 +29,7 @@ def page(conn: Connection, *, namespace: str | None, after: str, limit: int) -> 
 
     Args: after: the id that the last page ended with, or "" for the first page.
     """
-    rows = records.by_id_order(conn, namespace, after=after, limit=limit)
-    ties = anchors.of(conn, [row.id for row in rows])
-    return [Portable(row, tuple(ties.get(row.id, ())), tuple(evidence.trail(conn, row.id, limit=-1))) for row in rows]
+    return _with_all(conn, records.by_id_order(conn, namespace, after=after, limit=limit))
 
 
 def find(conn: Connection, record_id: str) -> Portable | None:
@@ -38,8 +38,7 @@ def find(conn: Connection, record_id: str) -> Portable | None:
         record = records.stored(conn, record_id)
     except RecordNotFound:
         return None
-    ties = anchors.of(conn, [record_id]).get(record_id, [])
-    return Portable(record, tuple(ties), tuple(evidence.trail(conn, record_id, limit=-1)))
+    return _with_all(conn, [record])[0]
 
 
 def put_back(conn: Connection, given: Portable) -> None:
@@ -47,8 +46,9 @@ def put_back(conn: Connection, given: Portable) -> None:
     record = given.record
     conn.execute(
         "INSERT INTO records (id, namespace, type, status, revision, confidence, effective_confidence, proof_count,"
-        " refutation_count, created_at, updated_at, superseded_by, writer, session, origin, model, tags, title,"
-        " content, terms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " refutation_count, created_at, updated_at, superseded_by, writer, session, session_place,"
+        " origin, model, tags, title, content, terms)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             record.id,
             record.namespace,
@@ -64,6 +64,7 @@ def put_back(conn: Connection, given: Portable) -> None:
             record.superseded_by,
             record.writer,
             record.session,
+            given.session_place,
             record.origin,
             record.model,
             json.dumps(record.tags, ensure_ascii=False),
@@ -92,3 +93,17 @@ def holds_text(conn: Connection, *, namespace: str, record_type: str, title: str
         (namespace, record_type, title, content),
     ).fetchone()
     return row is not None
+
+
+def _with_all(conn: Connection, rows: Sequence[Record]) -> list[Portable]:
+    ids = [row.id for row in rows]
+    ties = anchors.of(conn, ids)
+    places = dict(
+        conn.execute(
+            "SELECT id, session_place FROM records WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(ids),)
+        )
+    )
+    return [
+        Portable(row, places[row.id], tuple(ties.get(row.id, ())), tuple(evidence.trail(conn, row.id, limit=-1)))
+        for row in rows
+    ]

@@ -19,8 +19,8 @@ class UnusedRecord:
 
 def counting_since(conn: Connection) -> str | None:
     """When usage counting began, or None before the first start."""
-    row = conn.execute("SELECT at FROM audit WHERE action = 'usage-start' ORDER BY seq LIMIT 1").fetchone()
-    return None if row is None else str(row[0])
+    at = conn.execute("SELECT min(at) FROM audit WHERE action = 'usage-start'").get
+    return None if at is None else str(at)
 
 
 def unused(conn: Connection, *, before: str, limit: int) -> list[UnusedRecord]:

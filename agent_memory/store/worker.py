@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Protocol, Self, TypeVar, cast
+from typing import Any, Final, Literal, Protocol, Self, TypeVar, cast
 
 import apsw
 import outcome
@@ -18,6 +18,7 @@ import structlog
 import trio
 
 from agent_memory.domain.errors import Busy, ServiceError, StoreUnavailable
+from agent_memory.domain.screen.memo import ScreenMemo
 from agent_memory.store import changes
 from agent_memory.store.changes import Follower
 from agent_memory.store.connection import DATABASE, close_database, locked_folder, open_database, refusals
@@ -55,7 +56,7 @@ class RunInThread(Protocol):
 @dataclass(eq=False, slots=True)
 class _Call:
     work: Work[Any]
-    writes: bool
+    kind: Literal["read", "write", "maintain"]
     done: trio.Event = field(default_factory=trio.Event)
     result: outcome.Maybe[Any] | None = None
     given_up: bool = False  # its caller was cancelled; work that has not started then never does
@@ -81,6 +82,7 @@ class Store:
         in_thread: RunInThread | None = None,
         waiting_max: int = WAITING_MAX,
         follower: Follower | None = None,
+        screen: ScreenMemo | None = None,
     ) -> None:
         """
         Args:
@@ -89,10 +91,12 @@ class Store:
           in_thread: how a batch reaches the worker thread; the real thread when None.
           waiting_max: calls that may wait before callers are told to come back.
           follower: told of every record that a commit changed, before its writer is answered.
+          screen: shared with the tools, so that what they have passed is not judged again.
         """
         self.path = folder / DATABASE
         self.journal_mode = ""
         self.follower = follower
+        self._screen = screen or ScreenMemo()
         self._now = now
         self._in_thread = in_thread or _worker_thread()
         self._send, self._receive = trio.open_memory_channel[_Call](waiting_max)
@@ -109,7 +113,7 @@ class Store:
                 applied = migrate(opened.connection, self.path, now=self._now())
             changes.watch(opened.connection)
             # From here on every string that a statement writes passes the screen, whoever wrote the statement.
-            opened.connection.exec_trace = StatementScreen()
+            opened.connection.exec_trace = StatementScreen(self._screen)
             self._connection, self.journal_mode = opened.connection, opened.journal_mode
             self._held = held.pop_all()
         log.info("store-open", path=str(self.path), journal=self.journal_mode, migrations=len(applied))
@@ -124,7 +128,7 @@ class Store:
 
     async def read(self, work: Work[T]) -> T:
         """Run a unit of work that only reads. Sees every answered write. Raises: Busy: the channel is full."""
-        return cast(T, await self._call(_Call(work, writes=False)))
+        return cast(T, await self._call(_Call(work, "read")))
 
     async def write(self, work: Work[T]) -> T:
         """Run a unit of work in one transaction and return once its commit is on disk.
@@ -133,7 +137,14 @@ class Store:
         it still commits, unseen.
         Raises: Busy: the channel is full. StoreUnavailable: the disk refused; nothing was stored.
         """
-        return cast(T, await self._call(_Call(work, writes=True)))
+        return cast(T, await self._call(_Call(work, "write")))
+
+    async def maintain(self, work: Work[T]) -> T:
+        """Run a unit of work outside any transaction, with the connection to itself: VACUUM and checkpoints need that.
+
+        Each statement in it commits by itself. Raises: Busy, StoreUnavailable, as `read` and `write`.
+        """
+        return cast(T, await self._call(_Call(work, "maintain")))
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Serve calls until the channel closes. Cancelled, it finishes the transaction and answers the rest."""
@@ -153,13 +164,16 @@ class Store:
 
     async def _serve(self, batch: Sequence[_Call]) -> None:
         # All of these callers still wait, so any order among them is a true one: reads go first, and are not kept
-        # waiting for a sync; the writes then share one commit.
+        # waiting for a sync; the writes then share one commit; what needs the file to itself comes last.
         for call in batch:
-            if not call.writes and not call.given_up:
+            if call.kind == "read" and not call.given_up:
                 await self._answer([call], read_each)
-        writes = [call for call in batch if call.writes and not call.given_up]
+        writes = [call for call in batch if call.kind == "write" and not call.given_up]
         if writes:
             await self._answer(writes, commit_group)
+        for call in batch:
+            if call.kind == "maintain" and not call.given_up:
+                await self._answer([call], maintain_each)
 
     def _close(self) -> None:
         """Fold the WAL in, close the file and let the data folder go."""
@@ -230,6 +244,11 @@ def read_each(connection: apsw.Connection, works: Sequence[Work[Any]]) -> list[o
         return results
     finally:
         connection.pragma("query_only", False)
+
+
+def maintain_each(connection: apsw.Connection, works: Sequence[Work[Any]]) -> list[outcome.Maybe[Any]]:
+    """Run units outside any transaction. Returns: one outcome a unit, in order."""
+    return [_capture(work, connection) for work in works]
 
 
 def commit_group(connection: apsw.Connection, works: Sequence[Work[Any]]) -> list[outcome.Maybe[Any]]:

@@ -10,7 +10,7 @@ from agent_memory.domain.budgets import BYTES_PER_TOKEN, estimate_tokens, excerp
 from agent_memory.domain.errors import InvalidArgument
 from agent_memory.domain.records import Record
 from agent_memory.store import records
-from agent_memory.tools.finding import Wanted, find
+from agent_memory.tools.finding import Query, Wanted, find
 from agent_memory.tools.registry import Arguments, Call, Result, tool
 from agent_memory.tools.views import RecordView, views
 
@@ -27,7 +27,7 @@ GROUPS: Final = (
 
 class PacketArguments(Arguments):
     namespace: str
-    task: Annotated[str, Field(min_length=1, description="What you are about to do, in a sentence.")]
+    task: Annotated[Query, Field(description="What you are about to do, in a sentence.")]
     topics: list[str] | None = None
     budget_tokens: Annotated[int | None, Field(ge=100)] = None
 

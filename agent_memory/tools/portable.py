@@ -72,6 +72,7 @@ class PortableRecord(_Part):
     refutation_count: Count
     writer: str
     session: str | None = None
+    session_place: Annotated[int | None, Field(ge=1)] = None
     origin: Literal["agent", "extraction", "import", "summary"]
     model: str | None = None
     superseded_by: str | None = None
@@ -100,10 +101,12 @@ class CandidateLine(_Part):
 def portable(given: Portable) -> PortableRecord:
     """The portable form of a stored record. What can be derived from other records (`supersedes`) is left out."""
     record = given.record
+    apart = {"session_place", "anchors", "observations"}
     return PortableRecord.model_validate(
-        {name: getattr(record, name) for name in PortableRecord.model_fields if name not in {"anchors", "observations"}}
+        {name: getattr(record, name) for name in PortableRecord.model_fields if name not in apart}
         | {
             "tags": list(record.tags),
+            "session_place": given.session_place,
             "anchors": [{name: getattr(tie, name) for name in PortableAnchor.model_fields} for tie in given.anchors],
             "observations": [
                 {name: getattr(seen, name) for name in PortableObservation.model_fields} for seen in given.observations
@@ -148,6 +151,8 @@ def _record(given: PortableRecord) -> Portable:
     checked = _draft(given, given.session)
     if (given.status == "superseded") != (given.superseded_by is not None):
         raise InvalidArgument("superseded_by", "stands in superseded records and in no others")
+    if (given.session is None) != (given.session_place is None):
+        raise InvalidArgument("session_place", "stands in records with a session and in no others")
     record = Record(
         id=_full_id("id", given.id),
         namespace=checked.namespace,
@@ -183,7 +188,7 @@ def _record(given: PortableRecord) -> Portable:
             *(("observations.quote", each.quote) for each in seen),
         ]
     )
-    return Portable(record, ties, seen)
+    return Portable(record, given.session_place, ties, seen)
 
 
 def _draft(given: PortableRecord | CandidateLine, session: str | None) -> Draft:

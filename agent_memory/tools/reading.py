@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 
 from apsw import Connection
-from pydantic import BaseModel, Field, StringConstraints
+from pydantic import BaseModel, Field
 
 from agent_memory.domain import namespaces
 from agent_memory.domain.budgets import RECORDS_TOKENS, SEARCH_TOKENS, estimate_tokens
@@ -15,7 +15,7 @@ from agent_memory.retrieval.query import query_terms
 from agent_memory.store import records
 from agent_memory.store.queries import AskedQuery
 from agent_memory.store.search import Filters
-from agent_memory.tools.finding import Found, Hit, Wanted, find
+from agent_memory.tools.finding import Found, Hit, Query, Wanted, find
 from agent_memory.tools.registry import Arguments, Call, Result, tool
 from agent_memory.tools.views import RecordView, views
 
@@ -25,7 +25,7 @@ Ids = Annotated[list[str], Field(max_length=50)]
 
 
 class SearchArguments(Arguments):
-    query: Annotated[str, StringConstraints(min_length=1)]
+    query: Query
     namespace: str
     topics: list[str] | None = None
     limit: Annotated[int, Field(ge=1, le=50)] = 10

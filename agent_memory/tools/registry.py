@@ -30,6 +30,8 @@ log = structlog.get_logger("tools")
 
 # What a client is told it may not do leaves an audit row; a misspelt argument does not.
 AUDITED_REFUSALS: Final = (SecretRefused, Forbidden, Conflict, RevisionConflict, Expired)
+ITEMS_MAX: Final = 1_000  # of a list or an object in the arguments; every tool's own limits are lower
+DEPTH_MAX: Final = 6
 
 
 class Arguments(BaseModel):
@@ -184,6 +186,7 @@ def _require(identity: Identity, name: str, scope: str) -> None:
 
 def parse_arguments(tool: Tool[A], arguments: Mapping[str, Any]) -> A:
     """Check arguments against the tool's model. Raises: InvalidArgument: the first problem, in one line."""
+    _check_extent(arguments)
     try:
         return tool.arguments.model_validate(arguments)
     except pydantic.ValidationError as error:
@@ -193,6 +196,26 @@ def parse_arguments(tool: Tool[A], arguments: Mapping[str, Any]) -> A:
         if first["type"] == "extra_forbidden":
             problem = f"unknown argument; {tool.name} takes {', '.join(tool.arguments.model_fields)}"
         raise InvalidArgument(field[:100], problem) from None
+
+
+def _check_extent(value: Any, field: str = "", depth: int = 0) -> None:
+    """Refuse what is too long or too deep for any tool before the model names each of its problems.
+
+    A megabyte of wrong list items is 300,000 problems and four seconds on the event loop.
+    """
+    if depth > DEPTH_MAX:
+        raise InvalidArgument(field[:100], f"is nested deeper than {DEPTH_MAX} levels")
+    if isinstance(value, Mapping):
+        items: Iterable[tuple[Any, Any]] = value.items()
+    elif isinstance(value, list):
+        items = enumerate(value)
+    else:
+        return
+    if len(value) > ITEMS_MAX:
+        raise InvalidArgument(field[:100] or "arguments", f"has {len(value)} entries; at most {ITEMS_MAX} are read")
+    for name, each in items:
+        if isinstance(each, Mapping | list):
+            _check_extent(each, f"{field}.{name}".removeprefix("."), depth + 1)
 
 
 def render(result: Result) -> str:

@@ -26,8 +26,9 @@ from agent_memory.domain.records import (
     draft,
 )
 from agent_memory.domain.screen import screen_text
-from agent_memory.store import anchors, audit, evidence, records, retention
+from agent_memory.store import anchors, audit, evidence, records
 from agent_memory.store.records import Changes
+from agent_memory.store.scrub import leave_no_trace
 from agent_memory.tools.registry import Arguments, Call, Result, tool
 from agent_memory.tools.services import refuse_secrets
 from agent_memory.tools.views import RecordView, views
@@ -160,7 +161,8 @@ async def memory_forget(call: Call, args: ForgetArguments) -> ForgetResult:
     """Drop a record that is wrong or not worth keeping. For outdated knowledge store the new record with supersedes.
 
     A forgotten record is out of every reading at once and its text is purged after the retention time; `hard` erases
-    the row, its index and its usage in the same transaction, forgotten and superseded records included.
+    the row and all that hangs on it in one transaction, forgotten and superseded records included, and what the audit
+    had noted of it; then the file is scrubbed of its traces.
     """
     record_id = full_id("id", args.id)
     reason = None if args.reason is None else check_line("reason", args.reason, REASON_MAX_CHARS)
@@ -171,6 +173,7 @@ async def memory_forget(call: Call, args: ForgetArguments) -> ForgetResult:
         record = records.stored(conn, record_id) if args.hard else records.readable(conn, record_id)
         if args.hard:
             records.erase(conn, [record_id])
+            audit.empty(conn, record_id)
             record_status, revision = "erased", record.revision + 1
         else:
             forgotten = records.forget(conn, record, now=now)
@@ -181,7 +184,7 @@ async def memory_forget(call: Call, args: ForgetArguments) -> ForgetResult:
 
     status, revision = await call.services.store.write(work)
     if args.hard:
-        await retention.scrub(call.services.store)
+        await leave_no_trace(call.services.store, now=now)
     return ForgetResult(id=record_id, status=status, revision=revision)
 
 

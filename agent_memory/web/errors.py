@@ -12,7 +12,7 @@ from agent_memory.web.requests import RequestRefused
 
 log = structlog.get_logger("web")
 
-# Class → (HTTP status, code). MCP answers with the same code. A test walks the subclasses and misses none.
+# Class, for its subclasses too → (HTTP status, code). MCP answers with the same code. A test misses none.
 STATUSES: Final[dict[type[ServiceError], tuple[int, str]]] = {
     errors.InvalidArgument: (422, "invalid_argument"),
     errors.SecretRefused: (422, "secret_refused"),
@@ -34,7 +34,7 @@ def status_of(error: ServiceError) -> tuple[int, str]:
     """HTTP status and code of an error."""
     if isinstance(error, RequestRefused):
         return error.status, error.code
-    return STATUSES[type(error)]
+    return next(STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES)
 
 
 def body_of(error: ServiceError) -> dict[str, Any]:

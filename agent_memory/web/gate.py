@@ -1,7 +1,9 @@
 """The ASGI gate in front of everything: request rules, the Server header, and the way to MCP or to the Quart app."""
 
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
-from typing import Any
+from typing import Any, Final
+
+import trio
 
 from agent_memory import __version__
 from agent_memory.domain.errors import ServiceError
@@ -15,6 +17,10 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 SERVER = f"agent-memory/{__version__}"
+BODY_S: Final = 30.0  # for a megabyte over a slow radio link; a client that stalls holds a connection no longer
+DRAIN_S: Final = 2.0
+DRAIN_PAUSE_S: Final = 0.2  # without a byte: it waits for its answer
+DRAIN_BYTES: Final = 8 * requests.BODY_MAX_BYTES
 
 
 App = Callable[[Any, Any, Any], Awaitable[None]]  # ASGI; hypercorn, Quart and the SDK each type it their own way
@@ -35,16 +41,20 @@ class Gate:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        if scope["type"] != "http":
-            await send({"type": "websocket.close", "code": 1008})
-            return
-        answer = _Answer(send)
+        answer = _Answer(send, scope["type"])
+        unread = True
         try:
-            requests.check(scope["method"], scope["headers"], self._allowed_hosts)
+            requests.check(scope.get("method", "GET"), scope["headers"], self._allowed_hosts)
+            # No WebSocket here. `*` of an OPTIONS, or a query alone, is no path; Quart reads the first character.
+            if scope["type"] != "http" or not scope["path"].startswith("/"):
+                raise requests.no_such_path()
             body = await _read_body(receive)
+            unread = False
             target = self._mcp if scope["path"] == "/mcp" else self._app
             await target(scope, replay(body, receive), answer.send)
         except ServiceError as error:
+            if unread and scope["type"] == "http":
+                await _drain(receive)
             await answer.refuse(error)
         except Exception as error:  # noqa: BLE001 - logged by `bug`, answered as internal
             await answer.refuse(bug(scope["path"], error))
@@ -53,40 +63,61 @@ class Gate:
 class _Answer:
     """The sending side: adds the Server header, and knows whether an error can still be answered."""
 
-    def __init__(self, send: Send) -> None:
+    def __init__(self, send: Send, kind: str) -> None:
         self._send = send
+        self._prefix = "websocket." if kind == "websocket" else ""  # a refused handshake has messages of its own
         self._started = False
 
     async def send(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
+        if message["type"].endswith("http.response.start"):
             self._started = True
             kept = [(name, value) for name, value in message.get("headers", []) if name.lower() != b"server"]
             message = {**message, "headers": [*kept, (b"server", SERVER.encode())]}
-        await self._send(message)
+        # After the last part hypercorn tells the app of a disconnect and then starts the connection's idle timer, here,
+        # in the app's own task. Quart cancels that task on a disconnect: unshielded, the timer would never start, and
+        # the connection would never time out and hold up every stop.
+        with trio.CancelScope(shield=not message.get("more_body", False)):
+            await self._send(message)
 
     async def refuse(self, error: ServiceError) -> None:
         if self._started:
             return
         status, body, named = answer_to(error)
         headers = [(name.lower().encode(), value.encode()) for name, value in named.items()]
-        await self.send({"type": "http.response.start", "status": status, "headers": headers})
-        await self.send({"type": "http.response.body", "body": body})
+        await self.send({"type": f"{self._prefix}http.response.start", "status": status, "headers": headers})
+        await self.send({"type": f"{self._prefix}http.response.body", "body": body})
 
 
 async def _read_body(receive: Receive) -> bytes:
     """The whole body. Its length was checked; a transport that exceeds it is refused all the same."""
     parts: list[bytes] = []
-    size = 0
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise RequestRefused(400, "disconnected", "the client went away before the body was read")
-        parts.append(message.get("body", b""))
-        size += len(parts[-1])
-        if size > requests.BODY_MAX_BYTES:
-            raise RequestRefused(413, "too_large", f"the body may have at most {requests.BODY_MAX_BYTES} bytes")
-        if not message.get("more_body", False):
-            return b"".join(parts)
+    size, more = 0, True
+    with trio.move_on_after(BODY_S) as reading:
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise RequestRefused(400, "disconnected", "the client went away before the body was read")
+            parts.append(message.get("body", b""))
+            size += len(parts[-1])
+            if size > requests.BODY_MAX_BYTES:
+                raise RequestRefused(413, "too_large", f"the body may have at most {requests.BODY_MAX_BYTES} bytes")
+            more = message.get("more_body", False)
+    if reading.cancelled_caught:
+        raise RequestRefused(408, "body_timeout", f"the body did not arrive within {BODY_S:.0f} s")
+    return b"".join(parts)
+
+
+async def _drain(receive: Receive) -> None:
+    """Read what a refused client still sends, within bounds: closing on unread bytes resets the connection, and the
+    client sees that instead of its answer.
+    """
+    size, more = 0, True
+    with trio.move_on_after(DRAIN_S), trio.move_on_after(DRAIN_PAUSE_S) as pause:
+        while more and size < DRAIN_BYTES:
+            message = await receive()
+            pause.deadline = trio.current_time() + DRAIN_PAUSE_S
+            size += len(message.get("body", b""))
+            more = message["type"] == "http.request" and message.get("more_body", False)
 
 
 def replay(body: bytes, receive: Receive) -> Receive:

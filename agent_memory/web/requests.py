@@ -24,6 +24,11 @@ class RequestRefused(ServiceError):
         self.headers = dict(headers or {})
 
 
+def no_such_path() -> RequestRefused:
+    """Nothing is served there."""
+    return RequestRefused(404, "not_found", "no such path; tools are POST /api/<name>, see /api/openapi.json")
+
+
 def header(headers: Headers, name: bytes) -> bytes | None:
     """The first value of a header (ASGI gives names in lower case)."""
     return next((value for key, value in headers if key == name), None)
@@ -51,8 +56,8 @@ def _check_post(headers: Headers) -> None:
     if kind != b"application/json":
         raise RequestRefused(415, "unsupported_media_type", "a POST must have Content-Type: application/json")
     length = header(headers, b"content-length")
-    if length is None:
-        raise RequestRefused(400, "length_required", "a POST must have a Content-Length")
+    if length is None or header(headers, b"transfer-encoding") is not None:
+        raise RequestRefused(400, "length_required", "a POST must have a Content-Length and no Transfer-Encoding")
     if not _DIGITS.fullmatch(length.strip()):
         raise RequestRefused(400, "bad_length", f"Content-Length must be a number from 0 to {BODY_MAX_BYTES}")
     if int(length) > BODY_MAX_BYTES:

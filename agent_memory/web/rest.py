@@ -12,10 +12,12 @@ from agent_memory.domain.clients import Identity
 from agent_memory.domain.errors import Forbidden, InvalidArgument, ServiceError, UnknownTool
 from agent_memory.tools.registry import Registry, Wire
 from agent_memory.tools.services import Services
+from agent_memory.web import metrics
 from agent_memory.web.auth import Doorkeeper
+from agent_memory.web.dry_run import dry_run
 from agent_memory.web.errors import answer_to, bug
 from agent_memory.web.openapi import document
-from agent_memory.web.requests import RequestRefused, parse_json
+from agent_memory.web.requests import RequestRefused, no_such_path, parse_json
 
 WIRE = Wire(envelope_bytes=0, escaped=False)
 
@@ -40,11 +42,12 @@ def build_app(registry: Registry, services: Services, doorkeeper: Doorkeeper, he
         identity = caller()
         if route not in routes:
             raise UnknownTool(route)
-        body = cast(bytes, await request.get_data(as_text=False))
-        arguments = parse_json(body or b"{}")
-        if not isinstance(arguments, dict):
-            raise InvalidArgument("body", "must be a JSON object with the tool's arguments")
-        return _json(await registry.invoke(services, identity, WIRE, routes[route], arguments))
+        return _json(await registry.invoke(services, identity, WIRE, routes[route], await _arguments()))
+
+    @app.post("/api/screen")
+    async def screen_only() -> Response:
+        _readable(caller())
+        return _json(json.dumps(dry_run(await _arguments()), ensure_ascii=False))
 
     @app.get("/api/openapi.json")
     async def describe() -> Response:
@@ -55,6 +58,11 @@ def build_app(registry: Registry, services: Services, doorkeeper: Doorkeeper, he
     async def show_health() -> Response:
         _readable(caller())
         return _json(json.dumps(await health(), ensure_ascii=False))
+
+    @app.get("/metrics")
+    async def show_metrics() -> Response:
+        _readable(caller())
+        return Response(metrics.render(await health()), content_type=metrics.CONTENT_TYPE)
 
     @app.get("/healthz")
     async def show_liveness() -> Response:
@@ -76,6 +84,15 @@ def build_app(registry: Registry, services: Services, doorkeeper: Doorkeeper, he
     return app
 
 
+async def _arguments() -> dict[str, Any]:
+    """The body as a JSON object; an empty body is an empty one."""
+    body = cast(bytes, await request.get_data(as_text=False))
+    arguments = parse_json(body or b"{}")
+    if not isinstance(arguments, dict):
+        raise InvalidArgument("body", "must be a JSON object with the tool's arguments")
+    return arguments
+
+
 def _readable(identity: Identity) -> None:
     if "read" not in identity.scopes:
         raise Forbidden(f"this needs the scope read; {identity.name} has {', '.join(sorted(identity.scopes))}")
@@ -87,7 +104,7 @@ def _as_refusal(error: HTTPException) -> RequestRefused:
         allowed = ", ".join(sorted(getattr(error, "valid_methods", None) or ()))
         return RequestRefused(405, "method_not_allowed", f"this path answers {allowed}", {"Allow": allowed})
     if status == 404:
-        return RequestRefused(404, "not_found", "no such path; tools are POST /api/<name>, see /api/openapi.json")
+        return no_such_path()
     return RequestRefused(status, "refused", error.name)
 
 

@@ -1,11 +1,11 @@
 """Standing answers end to end over the in-memory server."""
 
 import pytest
-from support.model_servers import MemoryServer, recording, router_of
 
 from agent_memory.domain.questions import ANSWER_CHARS, NO_ANSWER, SOURCES, Source, basis_of
 from agent_memory.llm.answers import Answered, answer_question, answer_request
 from agent_memory.llm.errors import EveryModelFailed
+from support.model_servers import MemoryServer, recording, router_of
 
 KEYS = Source("a" * 32, "2026-02-13T11:08:15Z", "Idempotency keys", "They are kept 72 hours.")
 CARTS = Source("b" * 32, "2026-03-30T10:40:48Z", "Carts", "They are kept 30 days.")

@@ -5,7 +5,6 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.model_servers import MEMORY, MemoryServer, recording, router_of
 
 from agent_memory.llm.chat import ChatReply
 from agent_memory.llm.errors import BadReply, EveryModelFailed
@@ -19,6 +18,7 @@ from agent_memory.llm.memories import (
     read_memories,
     select,
 )
+from support.model_servers import MEMORY, MemoryServer, recording, router_of
 
 NOTES = "We keep idempotency keys for 72 h since support replays on Mondays. Then the keys expire."
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 import trio
-from support.model_servers import FAULTS, GOOD_JSON, MEMORY, HttpStandIn, MemoryServer, OllamaStandIn, OpenAIStandIn
 
 from agent_memory.llm.chains import chains_of
 from agent_memory.llm.chat import ChatReply, ChatRequest, Kind, ModelClient, ReplySchema
@@ -19,6 +18,7 @@ from agent_memory.llm.ollama import OllamaClient
 from agent_memory.llm.openai import OpenAIClient
 from agent_memory.llm.router import open_router
 from agent_memory.llm.wire import MAX_REPLY_BYTES, open_http
+from support.model_servers import FAULTS, GOOD_JSON, MEMORY, HttpStandIn, MemoryServer, OllamaStandIn, OpenAIStandIn
 
 APIS: dict[str, type[HttpStandIn]] = {"ollama": OllamaStandIn, "openai": OpenAIStandIn}
 REQUEST = ChatRequest(Kind.EXTRACT, "be brief", "hello", 2048)

@@ -4,10 +4,10 @@ import logging
 
 import pytest
 import trio
-from support.model_servers import MemoryServer, router_of
 from trio.testing import MockClock
 
 from agent_memory.llm.probes import PROBE_INTERVAL_S, PROBE_TIMEOUT_S, run_probe
+from support.model_servers import MemoryServer, router_of
 
 
 def test_results_are_at_most_fifteen_seconds_apart() -> None:

@@ -2,7 +2,6 @@
 
 import pytest
 import trio
-from support.model_servers import GOOD_JSON, MemoryServer, router_of
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from agent_memory.llm.chains import chains_of
@@ -10,6 +9,7 @@ from agent_memory.llm.chat import ChatReply, ChatRequest, Kind
 from agent_memory.llm.errors import BadReply, EveryModelFailed, NoServerLive
 from agent_memory.llm.replies import read_object
 from agent_memory.llm.router import Router
+from support.model_servers import GOOD_JSON, MemoryServer, router_of
 
 REQUEST = ChatRequest(Kind.EXTRACT, "system", "user", 2048)
 

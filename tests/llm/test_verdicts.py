@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import pytest
 import trio
-from support.model_servers import MemoryServer, router_of
 from trio.testing import MockClock
 
 from agent_memory.domain.review import Origin, Shown, VerdictKind, worker_count
 from agent_memory.llm.chat import ChatReply
 from agent_memory.llm.errors import BadReply
 from agent_memory.llm.verdicts import NEIGHBOUR_CHARS, Reviewed, read_verdict, review_candidate, verdict_request
+from support.model_servers import MemoryServer, router_of
 
 CANDIDATE = Shown("c" * 32, "fact", "Keys live 72 h", "Idempotency keys expire after 72 h.", Origin.EXTRACTED)
 HOLDS_IT = Shown("a" * 32, "decision", "Idempotency keys: 72 h", "They expire then, by the sweep.", Origin.AGENT)

@@ -71,11 +71,27 @@ def test_a_word_that_records_hold_is_looked_up_in_true_compounds_too() -> None:
 
 def test_ideas_are_looked_up_in_the_languages_of_the_index() -> None:
     concepts = Concepts(["error, fault | Störung | fallo | falha | panne | 故障 | 障害"], STEMMER.stems)
-    plan = planner(vocabulary("Störung 故障 障 害"), concepts=concepts).plan("a fault in the pump", 100)
+    plan = planner(vocabulary("Störung und der nicht 故障 障 害"), concepts=concepts).plan("a fault in the pump", 100)
     assert plan.translated == '"Störung" OR ("故障")'
     back = planner(vocabulary("error"), concepts=concepts).plan("Störung der Pumpe", 100)
     assert back.translated == '"error"'
     assert planner(vocabulary("error"), concepts=concepts).plan("故障", 100).translated == '"error"'
+
+
+def test_a_language_that_no_note_is_written_in_is_left_out() -> None:
+    concepts = Concepts(["error, fault | Störung | fallo | falha | panne | 故障 | 障害"], STEMMER.stems)
+    plan = planner(vocabulary("Störung panne und der nicht"), concepts=concepts).plan("a fault in the pump", 100)
+    assert plan.translated == '"Störung"'
+
+
+def test_an_english_word_is_taken_for_english_and_never_brought_up_by_its_foreign_twin() -> None:
+    concepts = Concepts(
+        ["day, date | Tag | día | data", "data | Daten", "decision | Wahl | x | x | décision"], STEMMER.stems
+    )
+    known = vocabulary("day date Daten decision und der nicht les une est")
+    plans = planner(known, concepts=concepts, known_words=frozenset({"data", "decision"}))
+    assert plans.plan("data", 100).translated == '"Daten"'
+    assert plans.plan("Wahl", 100).translated == '"decision"'
 
 
 def test_without_a_table_nothing_is_translated() -> None:

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import apsw
 import pytest
-from support.world import Ticking
 
 from agent_memory.store.connection import (
     DATABASE,
@@ -23,8 +22,11 @@ from agent_memory.store.connection import (
 )
 from agent_memory.store.migrations import accept, migrate
 from agent_memory.store.worker import Store
+from support.world import Ticking
 
 NO_SHARED_MEMORY = "unix-dotfile"  # SQLite's own VFS without shared memory, as NFS and virtiofs are: no WAL on it
+
+KEPT = "INSERT INTO audit (at, client, action, outcome) VALUES ('2026-01-01T00:00:00.000Z', 'c', 'kept', 'ok')"
 
 
 def open_store(folder: Path) -> Store:
@@ -67,7 +69,7 @@ def test_a_wal_database_moved_to_such_a_file_system_is_served_with_all_it_holds(
     there.parent.mkdir()
     first = open_database(here).connection
     migrate(first, here, now=Ticking()())
-    first.execute("INSERT INTO audit (at, client, action, outcome) VALUES ('t', 'c', 'kept', 'ok')")
+    first.execute(KEPT)
     if not killed:
         close_database(first)
     for file in here.parent.glob(f"{DATABASE}*"):

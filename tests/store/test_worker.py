@@ -7,12 +7,12 @@ from typing import Any
 import apsw
 import pytest
 import trio
-from support.world import Ticking
 from trio.testing import wait_all_tasks_blocked
 
 from agent_memory.domain.errors import Busy, StoreUnavailable
 from agent_memory.store import audit
 from agent_memory.store.worker import GROUP_MAX, Store
+from support.world import Ticking
 
 
 def note(action: str) -> Callable[[apsw.Connection], str]:

@@ -3,27 +3,23 @@
 import json
 import random
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import apsw
-from support.http import Reply, asgi
 
 from agent_memory import config
-from agent_memory.domain.clients import Client, Identity, parse_network, token_digest
-from agent_memory.nursery import build
+from agent_memory.domain.clients import Identity, token_digest
+from agent_memory.nursery.build import build, build_indexes
 from agent_memory.store import audit
 from agent_memory.store.audit import AuditRow
 from agent_memory.store.worker import Store
-from agent_memory.tools import build_registry
 from agent_memory.tools.registry import Registry, Wire
 from agent_memory.tools.services import Services
-from agent_memory.web.auth import Doorkeeper
 from agent_memory.web.gate import Gate
-from agent_memory.web.mcp import McpFront
-from agent_memory.web.rest import build_app
+from support.http import Reply, asgi
 
 HERE = "github/acme/app"
 ELSEWHERE = "github/acme/other"
@@ -39,7 +35,7 @@ SCOPES = {
     "reader": {"read"},
     "eraser": {"delete"},
     "exporter": {"export"},
-    "nobody": set(),
+    "warden": {"admin"},
 }
 ADDRESS = "192.0.2.7"  # of the client `desk`, which is known by it alone
 
@@ -59,12 +55,20 @@ def token_of(client: str) -> str:
     return f"agentmem_test-token-of-{client}"
 
 
-def clients() -> list[Client]:
-    """One client for each set of scopes, and one known by address that asks for more than it may have."""
-    known = [
-        Client(name, frozenset(scopes), token_sha256=token_digest(token_of(name))) for name, scopes in SCOPES.items()
-    ]
-    return [*known, Client("desk", frozenset({"read", "write", "delete"}), ip=parse_network(ADDRESS))]
+OPTIONS: dict[str, Any] = {
+    # One client for each set of scopes, and one known by address that asks for more than it may have.
+    "clients": [
+        *(
+            {"name": name, "scopes": sorted(scopes), "token_sha256": token_digest(token_of(name))}
+            for name, scopes in SCOPES.items()
+        ),
+        {"name": "desk", "scopes": ["read", "write", "delete"], "ip": ADDRESS},
+    ],
+    "forge_hosts": ["git.example.org"],
+    "project_links": [{"project": LINKED, "namespaces": [HERE, ELSEWHERE]}],
+    "hubs": [HUB],
+    "embed_url": "off",
+}
 
 
 @dataclass
@@ -74,7 +78,6 @@ class World:
     store: Store
     services: Services
     registry: Registry
-    doorkeeper: Doorkeeper
     gate: Gate
     request_id: Any = 1
 
@@ -155,35 +158,23 @@ def tool_answer(reply: Reply) -> tuple[bool, Any]:
     return bool(result.get("isError")), json.loads(block["text"])
 
 
-OPTIONS = {
-    "forge_hosts": ["git.example.org"],
-    "project_links": [{"project": LINKED, "namespaces": [HERE, ELSEWHERE]}],
-    "hubs": [HUB],
-    "embed_url": "off",
-}
-
-
-def build_services(store: Store, clock: Ticking, options: Mapping[str, Any]) -> Services:
-    """The services as the server builds them, on a clock and a dice of the test's."""
-    folder = store.path.parent
-    file = folder / "options.json"
-    file.write_text(json.dumps(OPTIONS | dict(options)))
-    settings = config.load(str(folder), str(file), {})
-    store.follower = indexes = build.build_indexes()
-    services = build.build_services(settings, store, indexes, (), None)
-    return replace(services, now=clock, entropy=random.Random(0).randbytes)
-
-
 @asynccontextmanager
 async def open_world(store: Store, **options: Any) -> AsyncIterator[World]:
-    """Everything above an open store, until the context ends; with these options over the usual ones."""
-    services, registry = build_services(store, Ticking(), options), build_registry()
-    doorkeeper = Doorkeeper(clients(), reload=lambda: None)
-    front = McpFront(registry, services, doorkeeper)
+    """Everything above an open store, built as the server builds it, until the context ends.
 
-    async def health() -> dict[str, Any]:
-        return {"ok": True}
-
-    gate = Gate(mcp=front, app=build_app(registry, services, doorkeeper, health), allowed_hosts=())
-    async with front.run():
-        yield World(store, services, registry, doorkeeper, gate)
+    Args: options: over the usual ones, by name.
+    """
+    folder = store.path.parent
+    file = folder / "options.json"
+    file.write_text(json.dumps(OPTIONS | options))
+    settings = config.load(str(folder), str(file), {})
+    store.follower = indexes = build_indexes()
+    async with AsyncExitStack() as resources:
+        parts = await build(
+            settings, store, indexes, resources, lambda _client, _token: None, "http://127.0.0.1:8765/mcp"
+        )
+        # Both fronts share this one object; only its clock and its dice are the test's.
+        object.__setattr__(parts.services, "now", Ticking())
+        object.__setattr__(parts.services, "entropy", random.Random(0).randbytes)
+        async with parts.front.run():
+            yield World(store, parts.services, parts.front._registry, parts.gate)

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 import trio
-from support.http import Reply
-from support.world import ERAS, HERE, MODERN, World, tool_answer
 
 from agent_memory.web.mcp import INSTRUCTIONS
+from support.http import Reply
+from support.world import ERAS, HERE, MODERN, World, tool_answer
 
 TOOLS_LIST_BYTES = 12_000  # DESIGN.md section 3, for all eighteen tools
 

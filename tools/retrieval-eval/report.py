@@ -38,6 +38,9 @@ def report(
         against = ["", ""] if ranker == BASE else [str(paired(scored, answered, f)) for f in ("MRR", "recall@5")]
         rows.append([ranker, *(f"{mean(scored, figure):.3f}" for figure in FIGURES), *against])
     print(table(rows) + "\n")
+    if {"rrf", "score"} <= results.keys():
+        gains = [f"{figure} {paired(results['score'], results['rrf'], figure)}" for figure in FIGURES]
+        print("score against rrf: " + ", ".join(gains) + "\n")
     print(table(_kinds(results, rankers)) + "\n")
     if weak:
         _print_weak(weak)

@@ -72,7 +72,8 @@ def explain(text: str) -> list[Explanation]:
 
 
 def _span_of(text: str, pattern: str) -> tuple[int, int]:
-    """The smallest run of lines that still shows a disguised pattern, found by halving; the whole text if none does."""
+    """The smallest run of lines that still shows a disguised pattern, found by halving; the whole text if "
+    "none does."""
     lines = text.splitlines(keepends=True)
     if len(lines) < 2:
         return 0, len(text)

@@ -6,7 +6,7 @@ from agent_memory.domain.screen import names, values
 from agent_memory.domain.screen.names import Promise
 from agent_memory.domain.screen.rules import Structure, Window
 from agent_memory.domain.screen.values import Look
-from agent_memory.domain.screen.words import IN_NAMES, STOP_WORDS
+from agent_memory.domain.screen.words import IN_NAMES, STOP_WORDS, word_set
 
 _NAME_BACKWARDS = re.compile(r"[\w.$@/\-\[\]]*")
 _HEAD = re.compile(r"[\w.\-]*")
@@ -18,8 +18,16 @@ _BARE = re.compile(r"[^\s\"'`<>|,;，。、；）」』]+")
 _TYPED = re.compile(r"[\w\[\]<>&*?|. ]{1,40}?=[ \t]*(?=[\"'`])")
 _TEMPLATE = re.compile(r"\$\{|\{\{|\$\(|%\(|#\{|\{[\w.]+\}|<%|\{%|%\{|<[\w -]+>|\\[sSwWdDbB]|\[\^|\(\?")
 _BYTE_LIST = re.compile(r"(?i)[ \t]*[\[{(][ \t]*(?:(?:0x)?[0-9a-f]{1,3}[ \t]*,[ \t]*){15}")
-_BENIGN = frozenset(
-    ["wrong", "invalid", "incorrect", "correct", "missing", "given", "provided", "supplied", "stored", "saved", "unchanged", "updated", "changed", "expired", "private", "public", "encrypted", "hashed", "protected", "rotated", "shared", "local", "remote", "manual", "manually", "internal", "external", "below", "above", "later", "same", "different", "unique", "strong", "weak", "short", "long", "mandatory", "forbidden", "allowed", "denied", "minimum", "maximum", "length", "field", "input", "forgotten", "forgot", "reset", "needed", "used", "valid", "show", "type", "enter", "confirm", "current", "previous", "rotate", "rotation", "readonly", "static", "dynamic", "custom", "managed", "inherit", "inherited", "file", "prompted", "keychain", "bitwarden", "onepassword", "vault", "keepass", "lastpass", "fail", "failed", "failure", "success", "passed", "skipped", "error", "warning", "left", "right", "north", "south", "east", "west", "first", "second", "third", "one", "two", "low", "high", "medium", "fast", "slow", "free", "busy", "open", "closed", "locked", "unlocked", "battery"]
+_BENIGN = word_set(
+    "username user email name wrong invalid incorrect correct missing given provided supplied stored saved "
+    "unchanged updated changed "
+    "expired private public encrypted hashed protected rotated shared local remote manual manually internal "
+    "external below above later same different unique strong weak short long mandatory forbidden allowed "
+    "denied minimum maximum length field input forgotten forgot reset needed used valid show type enter "
+    "confirm current previous rotate rotation readonly static dynamic custom managed inherit inherited file "
+    "prompted keychain bitwarden onepassword vault keepass lastpass fail failed failure success passed skipped "
+    "error warning left right north south east west first second third one two low high medium fast slow free "
+    "busy open closed locked unlocked battery"
 )
 
 
@@ -49,14 +57,30 @@ def named_value(
         return "named-password" if _is_password(name, value, shape, quoted, alone) else None
     if promise is Promise.KEY:
         return ("url-credential" if in_url else "named-key") if _is_key(value, shape, in_url) else None
+    return _perhaps(name, value, shape, alone=alone, in_url=in_url)
+
+
+def _perhaps(name: str, value: str, shape: Look, *, alone: bool, in_url: bool) -> str | None:
+    """A value beside a name such as `key` or `pin`, which are harmless words too."""
     if names.is_pin(name):
         return "named-pin" if shape is Look.NUMBER and 4 <= len(value) <= 8 and alone else None
     if values.is_typed_password(value):
         return "named-key"
     owned = len(names.words_of(name)) > 1
-    if values.is_hex(value) and owned and alone and len(value) in (32, 48, 64, 96, 128) and name.lower().endswith("key"):
+    if (
+        values.is_hex(value)
+        and owned
+        and alone
+        and len(value) in (32, 48, 64, 96, 128)
+        and name.lower().endswith("key")
+    ):
         return "named-key"
-    if shape is Look.RANDOM and not values.is_hex(value) and not values.is_uuid(value) and len(value) >= (16 if owned else 20):
+    if (
+        shape is Look.RANDOM
+        and not values.is_hex(value)
+        and not values.is_uuid(value)
+        and len(value) >= (16 if owned else 20)
+    ):
         return ("url-credential" if in_url else "named-key") if not re.search(r"[/.:]\D*[/.]", value) else None
     return None
 
@@ -97,7 +121,8 @@ def _is_prose(value: str) -> bool:
 
 
 def _is_alternative(value: str) -> bool:
-    """`yes/no`, `name=value`, `user@host` and paths: signs between words, without a digit that would make a password."""
+    """`yes/no`, `name=value`, `user@host` and paths: signs between words, without a digit that would make "
+    "a password."""
     return re.fullmatch(r"[A-Za-z._-]*(?:[/=@\\|&+][A-Za-z._-]*)+", value) is not None
 
 
@@ -161,9 +186,17 @@ def _verdict(
         value = value.rstrip(".,:") if not value.endswith("...") else value
         value = value.rstrip(")]}") if not re.search(r"[(\[{]", value) else value
     flag = place.before.endswith("--") or "--" in place.before[-len(name) - 2 :]
-    alone = (flag and place.text.endswith("=")) or (not place.text.rstrip().endswith(",") and (
-        (quoted and not place.joined) or re.match(r"[ \t\"'`,;)}\]|<]*(?:$|[\r\n#<|&]|--|//)", rest) is not None
-    ))
+    alone = (flag and place.text.endswith("=")) or (
+        not place.text.rstrip().endswith(",")
+        and ((quoted and not place.joined) or re.match(r"[ \t\"'`,;)}\]|<]*(?:$|[\r\n#<|&]|--|//)", rest) is not None)
+    )
+    listed = place.text.rstrip().endswith((",", "|", "->"))  # a list or an alternation: a word there is no value
+    unpacked = not quoted and place.before.rstrip("*_ abcdefghijklmnopqrstuvwxyz").endswith(",") and "=" in place.text
+    tight = not quoted and place.text.endswith(":") and not place.after[:1].isspace()
+    if values.look(value) is Look.WORD and (listed or unpacked or tight):
+        return None
+    if listed and names.promise(name) is Promise.KEY and values.look(value) is Look.STATED:
+        return None
     if wrapped or place.joined:
         if re.match(r"[ \t]*[:=]", rest) or values.look(value) < Look.STATED or not re.search(r"\d", value):
             return None
@@ -173,7 +206,8 @@ def _verdict(
 
 STRUCTURE = Structure(
     "assignment",
-    rb"(?i)" + IN_NAMES + rb"[\w.\x80-\xff-]*[ \t]*[\"'`*_\])}]*[ \t]*(?:[=-]>|<<<|:?={1,3}|::?|>|\||\xe2\x86\x92|[\"'],)",
+    rb"(?i)" + IN_NAMES + rb"[\w.\x80-\xff-]*"
+    rb"(?:[ \t]*[\"'`*_\])}]*[ \t]*(?:[=-]>|<<<|:?={1,3}|::?|\||\xe2\x86\x92|[\"'],)|>)",
     _judge,
     {
         "named-password": "a value stands beside the name of a password",

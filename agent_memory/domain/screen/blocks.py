@@ -32,10 +32,12 @@ def _table(place: Window) -> str | None:
     lines = (place.before.rpartition("\n")[2] + place.text + place.after).splitlines()
     header = lines[0]
     mark = "|" if "|" in header else "\t" if "\t" in header else ";" if ";" in header else ","
-    columns = [cell.strip(" *`\"") for cell in header.split(mark)]
+    if mark != "|" and re.search(r"[\"'(){}=]", header):
+        return None
+    columns = [cell.strip(' *`"') for cell in header.split(mark)]
     wanted = [(i, name) for i, name in enumerate(columns) if len(name) < 40 and names.promise(name) >= Promise.KEY]
     for row in lines[1:12]:
-        cells = [cell.strip(" *`\"") for cell in row.split(mark)]
+        cells = [cell.strip(' *`"') for cell in row.split(mark)]
         if len(cells) != len(columns):
             break
         for i, name in wanted:
@@ -99,7 +101,9 @@ PAIR = Structure(
 )  # fmt: skip
 TABLE = Structure(
     "table",
-    rb"(?i)" + IN_NAMES + rb"[\w ]*[\"*`]*[ \t]*(?:[|,;\t][^\n:=]*)?\n(?:[ \t]*\|?[ \t]*:?-{2,}[-:| \t]*\n|[^\n|:=]+[,;\t])",
+    rb"(?i)"
+    + IN_NAMES
+    + rb"[\w ]*[\"*`]*[ \t]*(?:[|,;\t][^\n:=]*)?\n(?:[ \t]*\|?[ \t]*:?-{2,}[-:| \t]*\n|[^\n|:=]+[,;\t])",
     _table,
     {},
     ("| user | password |\n|---|---|\n| bob | Tundra{dig4} |", "username,password\nbob,Tundra{dig4}"),
@@ -107,7 +111,8 @@ TABLE = Structure(
 )
 LINE = Structure(
     "password-file",
-    rb"(?i)\bmachine\s+\S+\s+login\s+\S+\s+password\s|\bWIFI:|\b(?:\w*auth\w*|login|credentials?|connect|usernamepassword\w*)"
+    rb"(?i)\bmachine\s+\S+\s+login\s+\S+\s+password\s|\bWIFI:|\b(?:\w*auth\w*|login|credentials?|connect|"
+    rb"usernamepassword\w*)"
     rb"[ \t]*=?[ \t]*\([ \t]*[\"'][^\"'\n]*[\"'][ \t]*,[ \t]*[\"']|(?m:^)[\w.*-]+:(?:\d{2,5}|\*):[\w*-]+:[\w*.-]+:",
     _line,
     {"file-password": "a password file's line", "call-password": "a call passes user and password"},
@@ -126,7 +131,10 @@ HEADING = Structure(
 DEVICE = Structure(
     "device-password",
     rb"(?i)\b(?:snmp-server community|community(?: string)?(?: is)?|enable (?:secret|password)(?: [0-9])?|"
-    rb"username \S+ (?:privilege \d+ )?(?:secret|password)(?: [0-9])?|key-string|psk|requirepass|masterauth|pre-shared-(?:secret|key)|identified by|convertto-securestring(?: -string)?|wpa-psk ascii 0)[ \t]+[\"']?|(?i)(?:\.|\b(?:set|with|add)_?)(?:password|passwd|passphrase|api_?key|token|secret)\([ \t]*[\"']",
+    rb"username \S+ (?:privilege \d+ )?(?:secret|password)(?: [0-9])?|key-string|psk|requirepass|masterauth|"
+    rb"pre-shared-(?:secret|key)|identified by|convertto-securestring(?: -string)?|"
+    rb"wpa-psk ascii 0)[ \t]+[\"']?|(?i)(?:\.|\b(?:set|with|add)_?)(?:password|passwd|passphrase|api_?key|"
+    rb"token|secret)\([ \t]*[\"']",
     _snmp,
     {"device-password": "a network device's configuration holds a password"},
     ("snmp-server community S3cr{dig4} RO", "username ada password 7 0{hex14}"),

@@ -12,9 +12,12 @@ from agent_memory.domain.screen.words import IN_NAMES
 
 _TOOLS = (
     rb"mysql\w*|mariadb[\w-]*|sshpass|docker|podman|helm|nerdctl|redis-cli|valkey-cli|ldap\w+|curl|wget|htpasswd|"
-    rb"mosquitto_\w+|mongo\w*|az|smbclient|snmp\w+|ipmitool|sqlcmd|bcp|twine|xfreerdp|rdesktop|openssl|7za?|zip|unzip|"
-    rb"lftp|rclone|influx|rabbitmq\w+|nmcli|wpa_passphrase|https?|xh|kinit|clickhouse-client|cqlsh|cypher-shell|vault|"
-    rb"svn|ncftp\w*|ftp|sftp|rsync|oc|cf|skopeo|crane|buildah|regctl|nats|kafka\w*|occ|adb|winrm\w*|evil-winrm|psexec\w*|"
+    rb"mosquitto_\w+|mongo\w*|az|smbclient|snmp\w+|ipmitool|sqlcmd|bcp|twine|xfreerdp|rdesktop|openssl|7za?|"
+    rb"zip|unzip|"
+    rb"lftp|rclone|influx|rabbitmq\w+|nmcli|wpa_passphrase|https?|xh|kinit|clickhouse-client|cqlsh|"
+    rb"cypher-shell|vault|"
+    rb"svn|ncftp\w*|ftp|sftp|rsync|oc|cf|skopeo|crane|buildah|regctl|nats|kafka\w*|occ|adb|winrm\w*|"
+    rb"evil-winrm|psexec\w*|"
     rb"net use|cmdkey|impdp|expdp|sqlplus|isql|db2|bteq|hdbsql|borg|vncviewer|tsh|sshuttle|gpg2?|jarsigner|keytool|"
     rb"net user|useradd|usermod|restic|doctl|hcloud|flyctl|heroku|gh|glab|sonar-scanner|sentry-cli|mc"
 )
@@ -30,7 +33,9 @@ def looks_typed(value: str, least: int = 6) -> bool:
     """Whether a bare argument is a password: letters with digits or signs, no path, port, version or host."""
     if values.is_measure(value) or values.is_placeholder(value) or values.is_code(value):
         return False
-    if re.search(r"^[a-z_]{2,16}=|^[\w.-]+:\d+|/.*/|^\d+:\d+|\.(?:ya?ml|json|txt|sql|zip|pem|key|crt|conf|sh|py|gz)$", value):
+    if re.search(
+        r"^[a-z_]{2,16}=|^[\w.-]+:\d+|/.*/|^\d+:\d+|\.(?:ya?ml|json|txt|sql|zip|pem|key|crt|conf|sh|py|gz)$", value
+    ):
         return False
     return len(value) >= least and values.look(value) >= Look.STATED and re.search(r"\d|[!#%^&*?~]", value) is not None
 
@@ -107,11 +112,18 @@ TOOL = Structure(
         "curl -su ada:Copper{dig4} http://x",
         "redis-cli -h cache -a {an24} ping",
     ),
-    ("mysql -u root -p wiki < dump.sql", "curl -u anna http://x", "docker run -p 127.0.0.1:8080:80 app:1.2", "curl -u admin:$PW x"),
+    (
+        "mysql -u root -p wiki < dump.sql",
+        "curl -u anna http://x",
+        "docker run -p 127.0.0.1:8080:80 app:1.2",
+        "curl -u admin:$PW x",
+    ),
 )
 FLAG = Structure(
     "credential-flag",
-    rb"(?i)(?:(?:^|[\s\"'`(\[,])(?:--?|/)|\b(?:set|setx|setenv|put)[ \t]+)[\w.-]*" + IN_NAMES + rb"[\w-]*(?:[ \t]+|[\"'],?[ \t]*[\"']?)",
+    rb"(?i)(?:(?:^|[\s\"'`(\[,])(?:--?|/)|\b(?:set|setx|setenv|put)[ \t]+)[\w.-]*"
+    + IN_NAMES
+    + rb"[\w-]*(?:[ \t]+|[\"'],?[ \t]*[\"']?)",
     _flag,
     {},
     ("./deploy.sh --api-key {an36} --dry-run", "tool --password Umber{dig4}", "['--token', '{an30}']"),

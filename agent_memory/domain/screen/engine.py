@@ -7,17 +7,20 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from agent_memory.domain.screen import blocks, commands, headers, prose, urls, values
+from agent_memory.domain.screen import blocks, commands, headers, phrases, prose, urls, values
 from agent_memory.domain.screen.assign import STRUCTURE as ASSIGNMENT
 from agent_memory.domain.screen.rules import Rule, Structure, Window, is_live, window
 from agent_memory.domain.screen.tokens import SHARED_SHAPES, VENDOR_TOKENS
 from agent_memory.domain.screen.views import BLOB_PATTERN, MARKER_PATTERN, MAX_BLOBS, View, decoded_text, readings
+from agent_memory.domain.screen.words import word_set
 
 MARKER = "do-not-store"
 TOO_DENSE = "too-dense"
-# Places judged in one text. A field of 16 KiB holds fewer; a text of more is refused unread, so that hostile text
-# cannot buy time.
-MAX_PLACES = 4096
+# Places found in one text over all its readings, and different ones judged. The labelled texts, all about credentials,
+# hold one place in 50 bytes, so an honest field of 16 KiB stays far below; a text of more is refused unread, so that
+# hostile text cannot buy time.
+MAX_PLACES = 12288
+MAX_JUDGED = 4096
 
 TOKEN_RULES: tuple[Rule, ...] = VENDOR_TOKENS + SHARED_SHAPES
 STRUCTURES: tuple[Structure, ...] = (
@@ -32,8 +35,8 @@ STRUCTURES: tuple[Structure, ...] = (
     commands.PIPED,
     prose.STATED,
     prose.REVERSED,
-    prose.LOGIN,
-    prose.PHRASE,
+    phrases.LOGIN,
+    phrases.PHRASE,
     blocks.PAIR,
     blocks.TABLE,
     blocks.LINE,
@@ -67,6 +70,10 @@ class Work:
     places: int = 0
     judged: dict[tuple[str, Window], str | None] = field(default_factory=dict)  # readings repeat most of their places
 
+    def spent(self) -> bool:
+        """Whether the text has used up what any honest text needs."""
+        return self.places >= MAX_PLACES or len(self.judged) >= MAX_JUDGED
+
 
 @dataclass(frozen=True, slots=True)
 class Screen:
@@ -85,10 +92,10 @@ class Screen:
         for view in readings(text, self.decoded_blobs):
             data = view.text.encode()
             for match in self.marker.finditer(data):
-                yield _hit(MARKER, data, *match.span(), view)
+                yield _hit(MARKER, data, match.start(), match.end(), view)
             yield from self._tokens(data, view, work)
             yield from self._structures(data, view, work)
-            if work.places >= MAX_PLACES:
+            if work.spent():
                 yield Hit(TOO_DENSE, 0, 0, plain=False)
                 return
 
@@ -103,9 +110,9 @@ class Screen:
         return "\n".join(blob for blob in found if blob is not None)
 
     def _tokens(self, data: bytes, view: View, work: Work) -> Iterator[Hit]:
-        for match in self.tokens.finditer(data):
-            work.places += 1
-            if work.places >= MAX_PLACES:
+        for match in self.tokens.finditer(data) if self.rules else ():
+            work.places += 4  # finding which rule matched costs as much as four other places
+            if work.spent():
                 return
             start, end = match.span()
             name = self.rules[match.lastindex - 1].name
@@ -120,20 +127,25 @@ class Screen:
                 continue
             for match in locator.finditer(data):
                 work.places += 1
-                if work.places >= MAX_PLACES:
+                if work.spent():
                     return
                 start, end = match.span()
                 place = window(data, start, end, joined=view.joined)
                 key = (structure.name, place)
-                name = work.judged[key] if key in work.judged else structure.judge(place)
-                work.judged[key] = name
+                if key not in work.judged:
+                    work.judged[key] = structure.judge(place)
+                name = work.judged[key]
                 if name is not None:
                     yield _hit(name, data, start, end, view)
 
 
 _VENDORS = frozenset(rule.name for rule in VENDOR_TOKENS)
-_PUBLIC_PREFIXES = frozenset(
-    ["pk", "cus", "pi", "ch", "in", "sub", "evt", "price", "prod", "acct", "req", "msg", "toolu", "call", "resp", "file", "run", "thread", "asst", "chatcmpl", "seti", "pm", "src", "card", "txn", "po", "re_id", "tr", "cs", "si", "ii", "il", "sha", "sha1", "sha256", "sha512", "md5", "rec", "tbl", "viw", "app", "fld", "wsp", "usr", "org", "team", "proj", "user", "item", "phc", "img", "vol", "snap", "ami", "sg", "vpc", "subnet", "eni", "i", "arn", "build", "job", "task", "step", "deploy", "dpl", "index", "chunk", "main", "vendor", "bundle", "assets", "step_id", "trace", "span", "node", "session_id", "block", "batch", "gen", "cmpl", "embd", "ft", "ftjob", "srvtoolu", "container"]
+_PUBLIC_PREFIXES = word_set(
+    "pk cus pi ch in sub evt price prod acct req msg toolu call resp file run thread asst chatcmpl seti pm src "
+    "card txn po re_id tr cs si ii il sha sha1 sha256 sha512 md5 rec tbl viw app fld wsp usr org team proj "
+    "user item phc img vol snap ami sg vpc subnet eni i arn build job task step deploy dpl index chunk main "
+    "vendor bundle assets step_id trace span node session_id block batch gen cmpl embd ft ftjob srvtoolu "
+    "container"
 )
 
 
@@ -150,6 +162,8 @@ def token_is_live(rule: str, token: str) -> bool:
         return mixed or ("_" in token and _SECRET_PREFIX.search(token[: -len(body)].lower()) is not None)
     if rule in ("private-key", "putty-key", "private-jwk", "private-key-end", "private-key-body", "password-hash"):
         return True
+    if rule == "license-key":
+        return sum(char.isdigit() for char in token) >= 2 and len(set(token)) >= 8
     return is_live(token)
 
 
@@ -159,9 +173,7 @@ def _hit(name: str, data: bytes, start: int, end: int, view: View) -> Hit:
     return Hit(name, len(data[:start].decode()), len(data[:end].decode()), plain=True)
 
 
-def compile_screen(
-    rules: tuple[Rule, ...] = TOKEN_RULES, structures: tuple[Structure, ...] = STRUCTURES
-) -> Screen:
+def compile_screen(rules: tuple[Rule, ...] = TOKEN_RULES, structures: tuple[Structure, ...] = STRUCTURES) -> Screen:
     """Compile a rule table; about 50 ms, so callers keep the result."""
     import re2  # here and not above: a start that screens nothing need not pay for it
 

@@ -12,7 +12,9 @@ from agent_memory.domain.screen.views import decoded_text
 
 _SCHEME_VALUE = re.compile(r"(?i)([a-z-]+)[\s\"'`:=]+([\w+/=.~:%!$-]+)")
 _PAIR = re.compile(r"([\w.\-$]+)=([^\s;,'\"`&]+)")
-_SESSION = re.compile(r"(?i)sess|sid$|auth|token|csrf|xsrf|jwt|remember|login|logged|sso|saml|ticket|identity|_id$|^id$")
+_SESSION = re.compile(
+    r"(?i)sess|sid$|auth|token|csrf|xsrf|jwt|remember|login|logged|sso|saml|ticket|identity|_id$|^id$"
+)
 _TRACKING = re.compile(r"(?i)^(?:_ga|_gid|_fbp|__utm|lang|locale|theme|consent|path|domain|max-age|expires|samesite)")
 
 

@@ -11,35 +11,42 @@ from agent_memory.domain.screen.words import ANNOUNCED, CODE_TEXT, PASSWORD_TEXT
 
 # The verb or sign that says "and this is it". A few words may stand before it ("for the printer web page").
 _SAYS = re.compile(
-    r"(?i)\b(?:is(?: now| still)?(?: set to)?|was|are|equals|reads|to|with|lautet|lauten|ist|hei(?:ß|ss)t|auf|mit|es|era|son|est|war|waren|fue|var|je|on|"
-    r"era|é|são|foi|è|jest|brzmi|это|à|a|now|jetzt)\b|=>?|:(?=[\s\"'`*「])|->|→|\s[-–—]\s|,\s"
+    r"(?i)\b(?:is(?: now| still)?(?: set to)?|was|are|equals|reads|to|with|lautet|lauten|ist|hei(?:ß|ss)t|"
+    r"auf|mit|es|era|son|est|war|waren|fue|var|je|on|"
+    r"era|é|são|foi|è|jest|brzmi|это|à|a|now|jetzt)\b|=>?|:(?=[\s\"'`*「])|->|→|\s[-–—]\s"
 )
 _VALUE = re.compile(r"[\s\"'`“„«「『‘*(_]*(?P<value>[!-~À-ž€£§]{4,})")
 _QUOTES = "\"'`“”„«»,;:()*"
 _ENDS = ".,;:)]}"
 # Phrases so plain about a credential that even a hexadecimal value or a UUID behind them is one.
-_SPECIFIC = re.compile(r"(?i)(?:api|secret|client|access|app|bot|auth|private|signing|encryption|hmac|aes|license)[ _-]?(?:key|token|secret)$")
+_SPECIFIC = re.compile(
+    r"(?i)(?:api|secret|client|access|app|bot|auth|private|signing|encryption|hmac|aes|license)[ _-]?(?:key|"
+    r"token|secret)$"
+)
 _GAP_CHARS = 60
 # Words between the announcement and the verb that make the sentence speak about passwords instead of stating one.
 _ABOUT = re.compile(
-    r"(?i)polic|reset|rotat|length|hash|manager|expir|require|must|should|minim|maxim|count|limit|strength|\bnot\b|never|"
+    r"(?i)polic|reset|rotat|length|hash|manager|expir|require|must|should|minim|maxim|count|limit|strength|"
+    r"\bnot\b|never|"
     r"\blänge|mindest|longueur|longitud|regex|pattern|prefix|format|algorithm|digest|sha\d|id\b|name\b|bucket|budget"
 )
 _QUOTED = re.compile(r"^(?P<gap>[^\n\"'`“„«「『.;]{0,60}?)[\"'`“„«「『](?P<value>[^\"'`”“»」』\n]{4,80})[\"'`”“»」』]")
 _CJK = re.compile(
-    r"^[^\n，。、；;!-~]{0,14}?(?P<says>是|为|為|：|:|は|が|은|는|이|=|\s|「|『|“|(?=[!-~]))[\s「『“\"'`:：]*(?P<value>[!-~]{4,})(?P<next>.?)"
+    r"^[^\n，。、；;!-~]{0,14}?(?P<says>是|为|為|：|:|は|が|은|는|이|=|\s|「|『|“|"
+    r"(?=[!-~]))[\s「『“\"'`:：]*(?P<value>[!-~]{4,})(?P<next>.?)"
 )
 _CJK_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _UNITS = re.compile(
-    r"^\s*(?:%|[°-]?(?:char|zeichen|sign|digit|bit|byte|day|tag|hour|stund|minute|month|year|second|word|ms\b|s\b|h\b|d\b|x\b|"
-    r"time|mal|try|tries|attempt|user|request|token|key|secret|password|people|device|policy|policies|caract|jours|días|dias|"
+    r"^\s*(?:%|[°-]?(?:char|zeichen|sign|digit|bit|byte|day|tag|hour|stund|minute|month|year|second|word|"
+    r"ms\b|s\b|h\b|d\b|x\b|"
+    r"time|mal|try|tries|attempt|user|request|token|key|secret|password|people|device|policy|policies|"
+    r"caract|jours|días|dias|"
     r"mois|zn|симв|位|天|个|個|字|文字|자|年|月|日|分|次|小时))"
 )
 _REVERSED = re.compile(
-    r"(?i)(?P<value>[^\s\"'`“„«]{6,})[\"'`”»]?\s+(?:is|as|ist|als|est|comme|es|como|é|è|come|это|как)\s+[^\n.;:]{0,40}$"
+    r"(?i)(?P<value>[^\s\"'`“„«]{6,})[\"'`”»]?\s+(?:is|as|ist|als|est|comme|es|como|é|è|come|это|"
+    r"как)\s+[^\n.;:]{0,40}$"
 )
-_LOGIN = re.compile(r"(?:[\w.@-]{2,32})\s?[/:|]\s?[\"'`]?(?P<value>[^\s\"'`]{6,64})")
-_CODES = re.compile(r"\b[A-Za-z0-9]{4,8}(?:-[A-Za-z0-9]{4,8})+\b|\b\d{6,10}\b|\b\d{4} \d{4}\b|\b[A-Za-z0-9]{8,12}\b")
 
 
 @functools.lru_cache(maxsize=1)
@@ -69,7 +76,9 @@ def _stated(place: Window) -> str | None:
 def _is_word(before: str, line: str, word: "re.Match[str]") -> bool:
     """Whether the announcement is a word of prose, not a piece of an identifier or of a longer word."""
     previous = line[word.start() - 1] if word.start() else before[-1:]
-    following = re.match(r"(?:s|es|e|en|n|er)?(?![\w./}(\[$?&@-])|(?:s|es|e|en|n|er)?[.?!]?(?:\s|$)", line[word.end() :])
+    following = re.match(
+        r"(?:s|es|e|en|n|er)?(?![\w./}(\[$?&@-])|(?:s|es|e|en|n|er)?[.?!]?(?:\s|$)", line[word.end() :]
+    )
     if not word.group().isascii():
         return previous not in ("_", "$", "{")
     if previous.isascii() and previous.isalpha():
@@ -103,7 +112,13 @@ def _after(word: str, rest: str, place: Window, before: str) -> str | None:
         if _ABOUT.search(rest[:end]) or (plural and rest[end:].strip()[:6].isdigit()):
             return None
         value = _VALUE.match(rest, end)
-        if value and specific and (values.is_hex(value.group("value").rstrip(_ENDS)) or values.is_uuid(value.group("value").rstrip(_ENDS))):
+        if (
+            value
+            and specific
+            and (
+                values.is_hex(value.group("value").rstrip(_ENDS)) or values.is_uuid(value.group("value").rstrip(_ENDS))
+            )
+        ):
             return stated
         if value and _is_value(value.group("value"), rest[value.end() :], says, password, place.joined):
             return stated
@@ -112,6 +127,8 @@ def _after(word: str, rest: str, place: Window, before: str) -> str | None:
 
 
 def _is_value(value: str, tail: str, says: bool, password: bool, joined: bool) -> bool:
+    if value[0] in "=:|>,;)" or (joined and re.search(r"[()=\[\]{};]", value)):
+        return False
     value = re.split(r"[\"'`”“»」』]", value)[0] or value
     return not (value.isdigit() and _UNITS.match(tail)) and _says_secret(value, says, password, joined)
 
@@ -121,7 +138,10 @@ def _code(rest: str) -> bool:
     if re.match(r"[\s#]*(?:\d{3,4}-\d{2,3}-\d{3,4}|\d{4,8}#)(?!\w)", rest):
         return True
     for says in _SAYS.finditer(rest, 0, _GAP_CHARS):
-        digits = re.match(r"[\s\"'`*]*(?:\d{4,8}(?![\w.:/-])|\d\d(?:-\d\d){2,3}\b|\d{3,4}-\d{2,3}-\d{3,4}\b|\*?\d{4,8}#)", rest[says.end() :])
+        digits = re.match(
+            r"[\s\"'`*]*(?:\d{4,8}(?![\w.:/-])|\d\d(?:-\d\d){2,3}\b|\d{3,4}-\d{2,3}-\d{3,4}\b|\*?\d{4,8}#)",
+            rest[says.end() :],
+        )
         if digits and not _UNITS.match(rest[says.end() + digits.end() :]):
             return True
     return False
@@ -134,14 +154,21 @@ def _says_secret(value: str, says: bool, password: bool, joined: bool) -> bool:
     if values.is_measure(value) or values.is_code(value) or values.is_documented(value) or "//" in value[:12]:
         return False
     shape = values.look(value)
-    if re.search(r"^[\w.+-]+@[\w-]+\.\w+$|^[\w-]+\.[a-z]{2,4}(?::\d+)?$|^\w+\(|^[A-Z_]{2,}=?$|=\S*[$<{]|^#\d+$|/\w+/|'s$|n't$", value):
+    if re.search(
+        r"^[\w.+-]+@[\w-]+\.\w+$|^[\w-]+\.[a-z]{2,4}(?::\d+)?$|^\w+\(|^[A-Z_]{2,}=?$|=\S*[$<{]|^#\d+$|/\w+/|'s$|n't$",
+        value,
+    ):
         return False
     digit = re.search(r"\d", value) is not None
     if password:
         if shape is Look.STATED:
             letters = sum(map(str.isalpha, value))
             enough = digit and letters >= 2 and len(value) >= (8 if joined else 6 if not says else 5)
-            signs = says and re.search(r"\w[!#$%^*?~+@&]+\w", value) is not None and not re.search(r"[A-Za-z]/[A-Za-z]", value)
+            signs = (
+                says
+                and re.search(r"\w[!#$%^*?~+@&]+\w", value) is not None
+                and not re.search(r"[A-Za-z]/[A-Za-z]", value)
+            )
             return (enough or signs) and not re.fullmatch(r"[A-Z]+-\d{1,6}|[a-z_]+\d?", value)
         return shape is Look.RANDOM
     if shape is not Look.RANDOM or values.is_uuid(value):
@@ -171,37 +198,13 @@ def _reversed(place: Window) -> str | None:
             value = found.group("value")
             password = PASSWORD_TEXT.fullmatch(word.group()) is not None
             signs = re.search(r"\d", value) is not None and re.search(r"[A-Za-z]", value) is not None
-            if signs and len(value) >= 8 and not values.names_itself(value) and _says_secret(value, True, password, False):
+            if (
+                signs
+                and len(value) >= 8
+                and not values.names_itself(value)
+                and _says_secret(value, True, password, False)
+            ):
                 return "stated-password" if password else "stated-key"
-    return None
-
-
-def _login(place: Window) -> str | None:
-    """`log in with root / X`: the value must hold three kinds of characters, for hosts and dates stand here too."""
-    line = (place.text + place.after).partition("\n")[0][:160]
-    for found in _LOGIN.finditer(line):
-        value = found.group("value").rstrip(".,;:)")
-        kinds = sum(re.search(kind, value) is not None for kind in (r"[a-z]", r"[A-Z]", r"\d", r"[^\w./:-]"))
-        if kinds >= 3 and (place.text[-1] in "/:|" or values.is_typed_password(value)) and values.look(value) >= Look.STATED and not values.is_measure(value) and "/" not in value:
-            return "stated-password"
-    return None
-
-
-def _phrase(place: Window) -> str | None:
-    """Twelve or more short words in a row, none of them a stop word: a seed phrase. Or a list of recovery codes."""
-    text = re.sub(r"\d{1,2}[.):]\s*|[,\n\"'`|]+", " ", place.after[:400])
-    announced = place.text.lower()
-    if re.search(r"seed|mnemonic|phrase|bip|wallet|words", announced):
-        run = re.search(r"\b[a-z]{3,8}(?:\s+[a-z]{3,8}){11,}\b", text)
-        if run and not any(word in STOP_WORDS for word in run.group().split()[:12]):
-            return "seed-phrase"
-    if re.search(r"2fa|mfa|totp|authenticator|setup", announced) and re.match(r"\W{0,4}(?:[a-z2-7]{4} ){3,}[a-z2-7]{4}\b", place.after):
-        return "seed-phrase"
-    if re.search(r"code|key|码|コード|schlüssel", announced):
-        codes = [code for code in _CODES.findall(place.after[:300]) if re.search(r"\d", code)]
-        codes = [code for code in codes if (code.count("-") >= 3 or not values.is_measure(code)) and not re.fullmatch(r"(?:19|20)\d{2}-?\d*(?:-\d+)?", code)]
-        if len(codes) >= 2 or any(("-" in code and re.search(r"[a-zA-Z]", code)) or code.count("-") >= 3 for code in codes):
-            return "recovery-codes"
     return None
 
 
@@ -212,7 +215,9 @@ _WHY = {
 }
 STATED = Structure(
     "statement",
-    rb"(?i)" + ANNOUNCED + rb"[^\n0-9!#$%^*+@&?~\"'`=]*(?:[0-9!#$%^*+@&?~\"'`=]|\xe3\x80[\x8c\x8e]|\xe2\x80[\x98\x9c\x9e]|\xc2\xab)",
+    rb"(?i)"
+    + ANNOUNCED
+    + rb"[^\n0-9!#$%^*+@&?~\"'`=]*(?:[0-9!#$%^*+@&?~\"'`=]|\xe3\x80[\x8c\x8e]|\xe2\x80[\x98\x9c\x9e]|\xc2\xab)",
     _stated,
     _WHY,
     (
@@ -223,7 +228,7 @@ STATED = Structure(
         "a senha do banco é Chuva{dig4}!",
         "路由器的管理密码是 D8sj_{an8}，不要改。",
         "パスワードは Ok{an8} です",
-        "비밀번호: YX{an8}",
+        "비밀번호: YX{an8}4",
         "пароль от роутера: Vesna{dig4}",
         "hasło do bazy: kwarc-klon-{dig2}",
         "the alarm panel's PIN code is 7{dig5}",
@@ -241,29 +246,10 @@ STATED = Structure(
 )
 REVERSED = Structure(
     "reversed-statement",
-    rb"(?i)[^\s]*[0-9][^\s]*[ \t]+(?:is|as|ist|als|est|comme|es|como|\xc3\xa9|\xc3\xa8|come)[ \t]+[^\n.;:]*?" + ANNOUNCED,
+    rb"(?i)[^\s]*[0-9][^\s]*[ \t]+(?:is|as|ist|als|est|comme|es|como|\xc3\xa9|\xc3\xa8|come)[ \t]+[^\n.;:]*?"
+    + ANNOUNCED,
     _reversed,
     {},
     ("use Tundra{dig4}x as the admin password", "`{an32}` is the new api key"),
     ("v2.1.0 is the token service", "4f2c91d is the commit for the token fix"),
-)
-LOGIN = Structure(
-    "login-pair",
-    rb"(?i)\b(?:log(?:ged)?[ -]?in|login|sign in|credentials?|creds|account|user(?:name)?|anmeld\w*|zugang\w*|identifiants?|\xe7\x99\xbb\xe5\xbd\x95)\b[^\n/:|]*[/:|]|[\w.@-]+ / [^\s]*[0-9]",
-    _login,
-    {},
-    ("Log in to pfSense with root / Emys+{an6}1Z and disable the rule.",),
-    ("log in at nas.lan:5001 / the page", "user docs: see docs/login/How-To2.md"),
-)
-PHRASE = Structure(
-    "phrases",
-    rb"(?i)\b(?:(?:seed|recovery|backup|mnemonic|wallet|setup|authenticator|scratch|rescue|emergency|bip-?39|2fa|mfa|totp|secret)[ -]?"
-    rb"(?:phrase|words?|codes?|keys?|mnemonic)|mnemonic|bip-?39|wiederherstellungs\w*|notfall-?codes?)",
-    _phrase,
-    {"seed-phrase": "twelve or more words of a seed phrase", "recovery-codes": "recovery codes open an account"},
-    (
-        "seed phrase: river ember quartz maple lantern falcon anchor copper tundra violet saddle pepper",
-        "backup codes: {hex4}-1{hex3} {hex4}-2{hex3}",
-    ),
-    ("backup codes live in the safe", "the recovery key is stored in the vault since 2026-01-02"),
 )

@@ -76,4 +76,4 @@ def is_live(token: str) -> bool:
         len(body) >= 24 and re.search(r"[a-z][A-Z]{1,3}[a-z]", body) and re.search(r"[A-Z][a-z][A-Z]", body)
     ):
         return False
-    return len(set(body)) >= 8 and not values.is_sequence(token)
+    return len(set(body)) >= 8 and values.rhythm(body) >= 0.12 and not values.is_sequence(token)

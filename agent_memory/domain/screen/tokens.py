@@ -67,7 +67,8 @@ VENDOR_TOKENS: tuple[Rule, ...] = (
     ),
     Rule(
         "registry-token",
-        r"\b(?:npm_[a-z0-9]{24,}|pypi-[\w-]{40,}|dckr_(?:pat|oat)_[\w-]{20,}|rubygems_[a-f0-9]{40,}|cio[a-z0-9]{32}\b|"
+        r"\b(?:npm_[a-z0-9]{24,}|pypi-[\w-]{40,}|dckr_(?:pat|oat)_[\w-]{20,}|rubygems_[a-f0-9]{40,}|"
+        r"cio[a-z0-9]{32}\b|"
         r"oy2[a-z0-9]{43}\b|clojars_[a-f0-9]{50,}|pul-[a-f0-9]{40}|nfp_[a-z0-9]{30,}|cloudsmith_[a-z0-9]{30,})",
         "a token that publishes packages or images",
         ("npm_{an36}", "pypi-AgEIcHlwaS5vcmc{an80}", "dckr_pat_{an27}", "rubygems_{hex48}", "cio{an32}"),
@@ -97,19 +98,24 @@ VENDOR_TOKENS: tuple[Rule, ...] = (
     ),
     Rule(
         "saas-token",
-        r"\b(?:hv[sbr]\.[\w-]{20,}|dp\.(?:pt|st|ct|sa|scim|audit)\.[a-z0-9]{20,}|ops_eyj[\w-]{40,}|do[opr]_v1_[a-f0-9]{40,}|"
+        r"\b(?:hv[sbr]\.[\w-]{20,}|dp\.(?:pt|st|ct|sa|scim|audit)\.[a-z0-9]{20,}|ops_eyj[\w-]{40,}|"
+        r"do[opr]_v1_[a-f0-9]{40,}|"
         r"tskey-[a-z]+-[\w-]{16,}|dapi[a-f0-9]{32}|figd_[\w-]{30,}|pmak-[a-f0-9]{24}-[a-f0-9]{34}|sbp_[a-f0-9]{40}|"
         r"sb_secret_[\w-]{20,}|pat-(?:na|eu|ap)\d-[a-f0-9-]{36}|at(?:att|ctt)3[\w=-]{40,}|atbb[a-z0-9]{28,}|"
         r"lin_(?:api|oauth)_[a-z0-9]{30,}|ntn_[a-z0-9]{40,}|secret_[a-z0-9]{40,}|shp(?:at|ca|pa|ss|ua)_[a-f0-9]{32}|"
         r"glsa_[a-z0-9]{32}_[a-f0-9]{8}|glc_[a-z0-9+/=]{40,}|nr(?:ak|ii|aa)-[\w-]{20,}|sntry[su]_[\w+/=-]{40,}|"
-        r"phx_[a-z0-9]{30,}|eaa[a-z]{1,3}[a-z0-9]{60,}|pscale_(?:tkn|pw|oauth)_[\w-]{30,}|dt0[a-z]\d\d\.[a-z0-9]{20,}|"
-        r"ltai[a-z0-9]{14,22}\b|akid[a-z0-9]{32}\b|hrku-[\w-]{30,}|fm\d_[\w+/=-]{40,}|cfpat-[\w-]{40,}|bkua_[a-f0-9]{40}|"
-        r"ccipat_[\w-]{40,}|pat[a-z0-9]{14}\.[a-f0-9]{64}|sl\.[\w-]{60,}|tfp_[\w-]{40,}|sqp_[a-f0-9]{40}|squ_[a-f0-9]{40}|"
+        r"phx_[a-z0-9]{30,}|eaa[a-z]{1,3}[a-z0-9]{60,}|pscale_(?:tkn|pw|oauth)_[\w-]{30,}|"
+        r"dt0[a-z]\d\d\.[a-z0-9]{20,}|"
+        r"ltai[a-z0-9]{14,22}\b|akid[a-z0-9]{32}\b|hrku-[\w-]{30,}|fm\d_[\w+/=-]{40,}|cfpat-[\w-]{40,}|"
+        r"bkua_[a-f0-9]{40}|"
+        r"ccipat_[\w-]{40,}|pat[a-z0-9]{14}\.[a-f0-9]{64}|sl\.[\w-]{60,}|tfp_[\w-]{40,}|sqp_[a-f0-9]{40}|"
+        r"squ_[a-f0-9]{40}|"
         r"ory_[a-z]{2}_[\w-]{40,}|v1\.0-[a-f0-9]{24}-[a-f0-9]{100,}|[\w~.-]{3}\dq~[\w~.-]{30,36}|nsec1[a-z0-9]{50,}|"
         r"xprv[a-z0-9]{100,}|age-secret-key-[a-z0-9]{50,}|sk\.eyj[\w-]+\.[\w-]{20,}|duffel_(?:live|test)_[\w-]{40,}|"
         r"rnd_[a-z0-9]{28,}|ghost_[a-z0-9]{40,}|atlasv1\.[\w-]{60,}|[a-z0-9]{14}\.atlasv1\.[\w-]{60,}|"
         r"cmvmdg[a-z0-9+/=_-]{40,}|0x4aaaaaaa[\w-]{20,}|ak_[a-z0-9]{40,}|pk_[0-9]{6,10}_[a-z0-9]{32}|"
-        r"api-[a-f0-9]{64}|rk-[a-z0-9]{40,}|sg_[a-z0-9]{40,}|sgp_[a-f0-9_]{40,}|shpss_[a-f0-9]{32}|zpka_[a-z0-9_]{30,}|"
+        r"api-[a-f0-9]{64}|rk-[a-z0-9]{40,}|sg_[a-z0-9]{40,}|sgp_[a-f0-9_]{40,}|shpss_[a-f0-9]{32}|"
+        r"zpka_[a-z0-9_]{30,}|"
         r"vercel_[a-z0-9]{24,}|cf[a-z]{2,3}_[a-z0-9]{40,}|ddapi_[a-z0-9]{30,}|tk_[a-z0-9]{30,}|waka_[a-f0-9-]{36})",
         "a token in the shape of a well-known hosted service",
         ("hvs.{an90}", "dop_v1_{hex64}", "tskey-auth-{an17}-{an32}", "dapi{hex32}", "shpat_{hex32}", "lin_api_{an40}"),
@@ -146,9 +152,9 @@ SHARED_SHAPES: tuple[Rule, ...] = (
     ),
     Rule(
         "private-key-body",
-        r"(?-i:\bMII[A-Za-z0-9+/]{5}(?:IBADANBgkqhkiG9w0BAQEFAASC|AgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg)"
+        r"(?-i:\bMII[A-Za-z0-9+/]{2,5}(?:IBADANBgkqhkiG9w0BAQEFAASC|AgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg)"
         r"|\bMI[GH][A-Za-z0-9+/]{1,4}AgEAMB[AM][A-Za-z0-9+/]{20,}|\bb3BlbnNzaC1rZXktdjEA[A-Za-z0-9+/]{20,}"
-        r"|\bMII[A-Za-z0-9+/]{4,6}IBAAKCA[Q-g]EA[A-Za-z0-9+/]{20,})",
+        r"|\bMII[A-Za-z0-9+/]{2,6}IBAAKCA[Q-g]EA[A-Za-z0-9+/]{20,})",
         "the first bytes of private key material, its header lost",
         ("b3BlbnNzaC1rZXktdjEA{b6440}", "MIIEvQ" + "IBADANBgkqhkiG9w0BAQEFAASC{b6440}"),
         ("MIIDdzCCAl+gAwIBAgIE{b6440}",),

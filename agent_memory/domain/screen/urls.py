@@ -5,13 +5,17 @@ import re
 from agent_memory.domain.screen import values
 from agent_memory.domain.screen.rules import Structure, Window
 from agent_memory.domain.screen.values import Look
+from agent_memory.domain.screen.words import word_set
 
 _USERINFO = re.compile(r"://([^\s/?#@:\"'<>]*):([^\s\"'<>@]+)@")
-_ASSUMED = frozenset(
-    ["password", "passwd", "pass", "pwd", "pw", "secret", "token", "user", "username", "passwort", "kennwort", "contraseña", "senha", "hidden", "xxx", "pass123", "mypassword", "mypass", "yourpassword", "db_password", "dbpassword", "password123", "p4ss", "mot-de-passe"]
+_ASSUMED = word_set(
+    "password passwd pass pwd pw secret token user username passwort kennwort contraseña senha hidden xxx "
+    "pass123 mypassword mypass yourpassword db_password dbpassword password123 p4ss mot-de-passe"
 )
 _TEMPLATE = re.compile(r"\$\{|\$\(|\{\{|\{[\w.]*\}|%\(|#\{|<|\[\w+\]|^\$[A-Za-z_]+$|^%[A-Z_]+%$")
-_LOCAL = re.compile(r"(?:mailto|sips?|xmpp|acct|im|tel|git|ssh|urn|npm|workspace|package|docker|image|http|https|to|cc)$")
+_LOCAL = re.compile(
+    r"(?:mailto|sips?|xmpp|acct|im|tel|git|ssh|urn|npm|workspace|package|docker|image|http|https|to|cc)$"
+)
 _SEGMENT = re.compile(r"[\w.~@-]+")
 _REVISION = re.compile(r"/(?:blob|tree|commit|commits|raw|tag|tags|compare|releases|archive)/")
 
@@ -24,10 +28,10 @@ def is_stated(password: str) -> bool:
 
 
 def _userinfo(place: Window) -> str | None:
-    found = _USERINFO.match(place.text)
+    found = _USERINFO.search(place.text)
     if found is not None:
         return "url-password" if is_stated(found.group(2)) else None
-    user = re.match(r"://([\w~.-]{20,})@", place.text)
+    user = re.search(r"://([\w~.-]{20,})@", place.text)
     if user is not None and values.is_random(user.group(1), 20) and not values.is_hex(user.group(1)):
         return "url-password"
     return None
@@ -35,7 +39,9 @@ def _userinfo(place: Window) -> str | None:
 
 def _bare(place: Window) -> str | None:
     """`user:password@host` without a scheme, as proxies, Go drivers and Oracle clients write it."""
-    found = re.match(r"([\w.+-]+)[:/]([^\s@\"'<>]{4,}?)@/{0,2}(tcp\(|unix\(|[\w.-]+(?::\d+|/|\.[a-z]{2,})?)", place.text)
+    found = re.match(
+        r"([\w.+-]+)[:/]([^\s@\"'<>]{4,}?)@/{0,2}(tcp\(|unix\(|[\w.-]+(?::\d+|/|\.[a-z]{2,})?)", place.text
+    )
     if found is None or place.before.endswith(("://", "/")) or _LOCAL.match(found.group(1)):
         return None
     user, password, host = found.groups()
@@ -69,7 +75,7 @@ def _hook(place: Window) -> str | None:
 
 USERINFO = Structure(
     "userinfo",
-    rb"://(?:[^\s/?#@:\"'<>]*:[^\s@\"'<>]+|[\w~.-]{20,64})@",
+    rb"[\w+.-]*://(?:[^\s/?#@:\"'<>]*:[^\s@\"'<>]+|[\w~.-]{20,64})@",
     _userinfo,
     {"url-password": "an address holds a password"},
     ("postgres://memo:Lantern{dig4}@db/memo", "redis://:{an24}@cache:6379/0", "https://{an30}@git.example/x.git"),
@@ -90,7 +96,8 @@ BARE_USERINFO = Structure(
 )
 HOOK = Structure(
     "capability-url",
-    rb"(?i)(?:hooks?[\w.-]*|/(?:[a-z]+-)?(?:tokens?|keys?|secrets?|ical|calendar|feeds?|reset|invite|magic|verify|activate))/[\w/%.@:~-]{16}",
+    rb"(?i)(?:hooks?[\w.-]*|/(?:[a-z]+-)?(?:tokens?|keys?|secrets?|ical|calendar|feeds?|reset|invite|magic|"
+    rb"verify|activate))/[\w/%.@:~-]{16}",
     _hook,
     {"capability-url": "whoever has this URL may use it"},
     (

@@ -3,6 +3,9 @@
 import enum
 import hashlib
 import re
+from itertools import pairwise
+
+from agent_memory.domain.screen.words import word_set
 
 
 class Look(enum.IntEnum):
@@ -30,21 +33,31 @@ _REFERENCE = re.compile(
 )
 _PLACEHOLDER = re.compile(
     r"(?i)example|placeholder|redacted|change[-_ ]?(?:me|it|this)|replace|insert|dummy|\btodo\b|\btbd\b|fixme|masked|"
-    r"screened|goes[-_ ]?here|[-_ ]here\b|here$|\byour|^your|^my[-_]?(?:secret|token|key|pass|api|app|super)|\bfake\b|"
-    r"_your_|beispiel|ejemplo|exemple|exemplo|示例|你的|您的|あなた|\bdein|\bmein|\bvotre|\bvuestr|\btu[-_]|\bseu\b|\bsua\b|"
-    r"ваш|twoj|omitted|truncated|censored|sanitized|hidden|removed|fixture|^(?:foo|bar|baz|qux)+\d*$|^(?:some|any|the)[-_]|"
+    r"screened|goes[-_ ]?here|[-_ ]here\b|here$|\byour|^your|^my[-_]?(?:secret|token|key|pass|api|app|"
+    r"super)|\bfake\b|"
+    r"_your_|beispiel|ejemplo|exemple|exemplo|示例|你的|您的|あなた|\bdein|\bmein|\bvotre|\bvuestr|\btu[-_]|"
+    r"\bseu\b|\bsua\b|"
+    r"ваш|twoj|omitted|truncated|censored|sanitized|hidden|removed|fixture|^(?:foo|bar|baz|qux)+\d*$|"
+    r"^(?:some|any|the)[-_]|"
     r"^(?:test|sample|default|demo)[-_]?(?:token|key|secret|password|pass|value)?\d{0,3}$|not[-_]?(?:a[-_]?)?real|"
     r"^abc\d*$|^abcd?e?f?\d{3,6}$|^(?:abc|xyz)[-_.]?(?:123|def|xyz)|enter[-_ ](?:your|the)|put[-_ ]"
 )
-_VOID = frozenset(
-    ["null", "none", "nil", "undefined", "true", "false", "yes", "no", "on", "off", "empty", "unset", "required", "optional", "string", "str", "int", "bool", "bytes", "number", "text", "any", "object", "secretstr", "default", "auto", "automatic", "generated", "random", "unknown", "n/a", "na", "todo", "tbd", "hidden", "masked", "ask", "see", "prompt", "stdin", "basic", "bearer", "digest", "oauth", "oauth2", "ssh", "publickey", "plain", "plaintext", "void", "never", "always", "enabled", "disabled", "optional[str]", "self", "this", "new", "char", "varchar", "const", "let", "var", "return", "is", "not", "in", "and", "or", "the", "a", "an", "of", "for", "to", "from", "with", "as", "if", "else"]
+_VOID = word_set(
+    "null none nil undefined true false yes no on off empty unset required optional string str int bool bytes "
+    "number text any object secretstr default auto automatic generated random unknown n/a na todo tbd hidden "
+    "masked ask see prompt stdin basic bearer digest oauth oauth2 ssh publickey plain plaintext void never "
+    "always enabled disabled optional[str] self this new char varchar const let var return is not in and or "
+    "the a an of for to from with as if else"
 )
 _CREDENTIAL_WORD = re.compile(
     r"(?i)pass(?:word|wd|wort|phrase|code)?\b|pass(?:word|wort)|pwd|secret|token|api[-_]?key|credential|kennwort|"
     r"contrase|senha|mot de passe|\bkey\b|密码|口令|パスワード|비밀번호|пароль|geheim|hasło"
 )
-_ROOTS = frozenset(
-    ["self", "this", "os", "process", "settings", "config", "args", "req", "request", "ctx", "env", "environ", "response", "res", "data", "event", "props", "state", "options", "opts", "params", "user", "cfg", "app", "secrets", "vault", "session", "body", "form", "window", "document", "import", "credentials", "creds", "std", "viper", "context", "client", "auth", "row", "record", "obj", "item", "payload", "message", "msg", "cls", "super", "hass", "entry", "flask", "django", "crypto", "uuid", "base64", "json", "yaml", "var", "local", "module", "input", "inputs", "github", "steps", "needs", "matrix", "values", "release"]
+_ROOTS = word_set(
+    "self this os process settings config args req request ctx env environ response res data event props state "
+    "options opts params user cfg app secrets vault session body form window document import credentials creds "
+    "std viper context client auth row record obj item payload message msg cls super hass entry flask django "
+    "crypto uuid base64 json yaml var local module input inputs github steps needs matrix values release"
 )
 _CHAIN = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\?\.|\.|::|->)[A-Za-z_$][\w$]*)+")
 _CALL = re.compile(r"(?:await |new |!|&|\*)?[A-Za-z_$][\w$]*(?:(?:\?\.|\.|::|->)[A-Za-z_$][\w$]*)*(?:\(|\[(?!\d{3}))")
@@ -53,13 +66,20 @@ _UUID = re.compile(r"(?i)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f
 _VERSION = re.compile(
     r"(?i)[v~^<>=]*\d+(?:\.\w+)+(?:[-+][\w.]+)?|\d{4}-\d\d-\d\d(?:[T ][\d:.]+Z?)?|\d+[a-z%]{1,4}|[\d.,:/x×-]+|"
     r"\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?|(?:hmac|aes|rsa|sha|md|rs|hs|es|ed|utf|base|oauth|rfc|iso|tls|ssl|http|argon|"
-    r"ecdsa|x|p|ps|bcrypt|scrypt|pbkdf|jwt|v|win|ipv|s|k|h|e|ec|i|l|arm|amd|python|node|web|fa|pm)[-_]?\d+[\w.-]{0,12}"
+    r"ecdsa|ps|bcrypt|scrypt|pbkdf|jwt|win|ipv|ec|arm|amd|python|node|web|fa|pm)[-_]?\d+[\w.-]{0,12}|"
+    r"[a-z]\d{1,4}(?:\.\d+)*[a-z]?"
 )
 _RUNS = tuple(
     alphabet[i : i + 9] for alphabet in ("abcdefghijklmnopqrstuvwxyz", "01234567890123456789") for i in range(10)
 )
-# First 16 hex digits of the SHA-256 of examples that public documentation prints: harmless, and not to be repeated here.
-_DOCUMENTED: frozenset[str] = frozenset()
+# First 16 hex digits of the SHA-256 of examples in public documents (AWS, Azurite, Stripe, jwt.io, RFC 6749, 6750 and
+# 7617, the TOTP key URI format): harmless, and not to be repeated here.
+_DOCUMENTED = word_set(
+    "0011cc25eb432071 00cf4c781dc37003 051d093c4bdedbf2 0e9d220616f08345 1a5d44a2dca19669 "
+    "2cafc0970149a84f 6c96130f130ab0d6 73f71af093fdf154 78314b11be2e5815 7f75367e78812551 "
+    "8be5d113c0871ce1 aa6547439583c3a2 ad71fb4165536675 b8e148545b13c78b bdfeaef44475711c "
+    "ca7459e2b26776de cf4d418ed3de92d7 da816f9f2c16e6c5 e4da07ad200089ce f2d6ca16515033e5"
+)
 
 
 def is_documented(value: str) -> bool:
@@ -115,14 +135,19 @@ def is_random(value: str, least: int = 16) -> bool:
     body = _SIGNS.sub("", value[: 4 * MAX_READ])
     if len(body) < least or len(set(body)) < 8:
         return False
-    kinds = ["u" if c.isupper() else "l" if c.islower() else "d" for c in body]
-    changes = sum(a != b for a, b in zip(kinds, kinds[1:], strict=False)) / (len(kinds) - 1)
-    digits = kinds.count("d")
+    changes = rhythm(body)
+    digits = sum(char.isdigit() for char in body)
     if digits == 0:
         return changes >= 0.38 and len(body) >= 20
     if digits == 1:
         return changes >= 0.35
     return changes >= 0.22 and digits < len(body)
+
+
+def rhythm(body: str) -> float:
+    """Share of neighbours in a run of letters and digits that differ in kind: lower case, upper case, digit."""
+    kinds = ["u" if char.isupper() else "l" if char.islower() else "d" for char in body]
+    return sum(a != b for a, b in pairwise(kinds)) / max(1, len(kinds) - 1)
 
 
 def look(value: str) -> Look:
@@ -152,7 +177,8 @@ def names_itself(value: str) -> bool:
 
 
 def is_typed_password(value: str) -> bool:
-    """Whether a string reads as a password by itself: lower and upper case, digits and a sign, and nothing of code."""
+    """Whether a string reads as a password by itself: lower and upper case, digits and a sign, and "
+    "nothing of code."""
     kinds = (r"[a-z]", r"[A-Z]", r"\d", r"[!#$%^&*?~+@]|\w-\d{3}")
     if len(value) < 8 or not all(re.search(kind, value) for kind in kinds) or re.search(r"[/(){}\[\]<>=|\\]|::", value):
         return False

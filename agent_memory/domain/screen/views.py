@@ -20,7 +20,9 @@ _INVISIBLE = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff"
 )
 _HYPHENS = "\u058a\u1806\u2010-\u2015\u2043\u2212\u2e3a\u2e3b\ufe58\ufe63\uff0d\u30fb\u207b\u208b"
-_FOLDABLE = re.compile(f"[{_INVISIBLE}{_HYPHENS}\uff01-\uff5e\u3000\u00a0\u2002-\u200a\u202f\U0001d400-\U0001d7ff\u24b6-\u24e9]")
+_FOLDABLE = re.compile(
+    f"[{_INVISIBLE}{_HYPHENS}\uff01-\uff5e\u3000\u00a0\u2002-\u200a\u202f\U0001d400-\U0001d7ff\u24b6-\u24e9]"
+)
 _INVISIBLE_RUN = re.compile(f"[{_INVISIBLE}]+")
 _HYPHEN = re.compile(f"[{_HYPHENS}]")
 # Letters of other scripts that look like Latin ones, folded only beside Latin letters so that Russian stays Russian.
@@ -43,7 +45,8 @@ _CONTINUED = ("\\\n", '"\n"', "'\n'", '" +\n"', "' +\n'", '" .\n"', "' .\n'", '"
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One reading of a text. `plain` is the text as sent; `joined` has its lines joined, so its values need be long."""
+    """One reading of a text. `plain` is the text as sent; `joined` has its lines joined, so its values "
+    "need be long."""
 
     text: str
     plain: bool = False

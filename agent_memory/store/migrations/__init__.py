@@ -25,7 +25,7 @@ class Migration:
 
 
 def migrations() -> list[Migration]:
-    """Every shipped migration, in order; numbers start at 1 and have no gaps (a test holds this)."""
+    """Every shipped migration, in order; numbers start at 1 and ascend (a test holds this)."""
     found = []
     for entry in resources.files(__name__).iterdir():
         match = _NAME.fullmatch(entry.name)
@@ -91,7 +91,7 @@ def safety_copy(connection: apsw.Connection, path: Path, version: int, now: date
 
 
 def drop_safety_copies(path: Path, *, keep: Path | None = None) -> None:
-    """Remove the safety copies of a database, but for one."""
-    for copy in (path.parent / SAFETY_FOLDER).glob(f"{path.stem}-schema*.db"):
+    """Remove the safety copies of a database, unfinished ones included, but for one."""
+    for copy in (path.parent / SAFETY_FOLDER).glob(f"{path.stem}-schema*"):
         if copy != keep:
             copy.unlink(missing_ok=True)

@@ -1,0 +1,73 @@
+"""What holds for every text: no crash, no refusal of prose, and work that grows no faster than the text."""
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agent_memory.domain.screen import engine, explain, marked_do_not_store, screen_text, screened
+
+# Words of ordinary sentences, credential words among them: prose about passwords is not a password.
+WORDS = {
+    "en": "the password token key secret login was changed reset is stored in vault by our team after update and never "
+    "logged please rotate access session cookie because nightly review kept old records with author notes",
+    "de": "das Passwort Kennwort der Schlüssel Token ist im Tresor und wird nach der Umstellung von Anna geändert "
+    "weil die Anmeldung jetzt über den Server läuft nicht mehr im Skript steht",
+    "fr": "le mot de passe est dans le coffre et la clé du jeton change après la mise à jour par notre équipe",
+    "es": "la contraseña del servidor está en la caja y la clave cambia cada seis meses porque el equipo lo pide así",
+    "pt": "a senha do banco está no cofre e a chave muda depois da atualização porque o time pediu assim no domingo",
+    "ru": "пароль и ключ лежат в сейфе потому что токен истёк и команда меняет доступ после обновления сервера",
+    "zh": "密码 已经 更新 新 密钥 在 保险箱 里 令牌 过期 后 需要 重新 登录 由 管理员 轮换",
+    "ja": "パスワード は 金庫 に あります トークン が 切れたら 管理者 に 連絡 して 鍵 を 交換 する",
+}
+SENTENCES = st.sampled_from(sorted(WORDS)).flatmap(
+    lambda language: st.lists(st.sampled_from(WORDS[language].split()), min_size=1, max_size=40)
+)
+
+
+@given(st.lists(SENTENCES, min_size=1, max_size=6), st.sampled_from([". ", ".\n", ", ", "; ", "!\n\n"]))
+@settings(max_examples=300, deadline=None)
+def test_prose_in_any_language_is_never_refused(sentences: list[list[str]], end: str) -> None:
+    assert screen_text(end.join(" ".join(words) for words in sentences)) is None
+
+
+@given(st.text(max_size=400))
+@settings(max_examples=300, deadline=None)
+def test_any_text_is_answered(text: str) -> None:
+    pattern = screen_text(text)
+    assert screened(text) == (text if pattern is None else f"[screened:{pattern}]")
+    assert bool(explain(text)) is (pattern is not None)
+    marked_do_not_store(text)
+
+
+PIECES = ["password", "=", ":", "token", "://", "@", "%41", "&#x41;", "\\u0041", "\n", " ", "-p", "eyJ", ".",
+          "key ", "1", "-----BEGIN PRIVATE KEY-----", "is", "\u200b", "ａ", "密码", "|", "hook/",
+          '"', "'", "<", "ghp_", "abc", "Aa1!"]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=4), st.sampled_from([200, 4000]))
+@settings(max_examples=200, deadline=None)
+def test_repeated_pieces_stay_within_the_budget(pieces: list[str], times: int) -> None:
+    work = engine.Work()
+    for _ in engine.default().hits("".join(pieces) * times, work):
+        pass
+    assert work.places <= engine.MAX_PLACES
+    assert len(work.judged) <= engine.MAX_JUDGED
+
+
+@pytest.mark.parametrize("lone", ["\ud800", "x\udfff password: y", "\x00", "\U0001f600"])
+def test_odd_characters_do_not_raise(lone: str) -> None:
+    screen_text(lone)
+
+
+def test_a_text_too_dense_to_read_is_refused() -> None:
+    source = random.Random(1)
+    dense = "\n".join(f"token{source.random()}: <x>" for _ in range(engine.MAX_JUDGED))
+    assert screen_text(dense) == engine.TOO_DENSE
+
+
+def test_a_full_field_of_dense_notes_is_read_to_its_end() -> None:
+    line = "password for host{n}: see vault, token {n} expired, key={n}\n"
+    text = "".join(line.format(n=n) for n in range(10, 400))[: 16 * 1024]
+    assert screen_text(text) is None

@@ -1,0 +1,80 @@
+"""Each rule's own examples, and what the table as a whole must keep."""
+
+import pytest
+from screen_examples import filled
+
+from agent_memory.domain.screen import engine, screen_text
+from agent_memory.domain.screen.rules import Rule, Structure
+
+CASES: list[tuple[str, str, bool]] = [
+    (rule.name, example, refuse)
+    for rule in (*engine.TOKEN_RULES, *engine.STRUCTURES)
+    for refuse, examples in ((True, rule.refuses), (False, rule.keeps))
+    for example in examples
+]
+
+
+@pytest.mark.parametrize(("rule", "example", "refuse"), CASES)
+def test_a_rule_refuses_and_keeps_its_examples(rule: str, example: str, refuse: bool) -> None:
+    assert (screen_text(filled(example)) is not None) is refuse
+
+
+@pytest.mark.parametrize("rule", [*engine.TOKEN_RULES, *engine.STRUCTURES], ids=lambda rule: rule.name)
+def test_a_rule_refuses_by_itself(rule: Rule | Structure) -> None:
+    alone = engine.compile_screen((rule,), ()) if isinstance(rule, Rule) else engine.compile_screen((), (rule,))
+    for example in rule.refuses:
+        assert next(alone.hits(filled(example)), None) is not None, example
+
+
+def test_every_pattern_has_a_reason() -> None:
+    names = [rule.name for rule in engine.TOKEN_RULES]
+    assert len(set(names)) == len(names)
+    for rule in engine.TOKEN_RULES:
+        assert rule.why
+        assert rule.refuses
+
+
+PLACEHOLDERS = (
+    "password: <your-password>", "API_KEY=your_api_key", "API_KEY=XXXXXXXXXXXX", "secret: ${SECRET}",
+    "password: !secret mqtt_password", "--token=$TOKEN", "Authorization: Bearer ***", "token: env:API_TOKEN",
+    "Authorization: Bearer ${{ secrets.TOKEN }}", "postgres://user:pass@host/db", "mysql://root:<password>@x",
+    "DB_PASSWORD_FILE=/run/secrets/db", "password = os.getenv('PW')", "const token = await getToken();",
+    "password VARCHAR(255) NOT NULL", "password?: string", "api_key=api_key,", 'password="changeme"',
+    "key: ENC[AES256_GCM,data:abc,iv:def]", "password = var.db_password", '"password": "Passwort"',
+    "curl -u user:password http://x", "password: %env(DB_PASSWORD)%", "token: op://Private/github/token",
+)  # fmt: skip
+HARMLESS = (
+    "max_tokens=4096", "next_page_token=CAoQAA", "primary key (id)", "cache_key = f'user:{id}'", "key: ArrowDown",
+    "passwords expire after 90 days", "API keys start with ak_", "The password was changed on 2026-05-01 by Anna.",
+    "password123 is a weak password", "JWT with RS256", "exit code: 137", "GPIO pin 18", "pass: 120, fail: 3",
+    "docker run -p 8080:80 x", "ssh -p 2222 bob@nas", "uses: actions/checkout@v4.1.7", "Idempotency-Key: required",
+    "Failed password for root from 10.0.0.4 port 50122 ssh2", "пароль минимум 12 символов", "密码至少8位",
+    "Das Passwort steht in KeePass unter Eintrag 12", "Le mot de passe est dans Bitwarden", "パスワードは8文字以上",
+    "at login (auth.js:10:5)", "pip install passlib==1.7.4", "argon2id m=65536,t=3,p=4", "Sec-WebSocket-Version: 13",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", PLACEHOLDERS + HARMLESS)
+def test_placeholders_and_talk_about_credentials_pass(text: str) -> None:
+    assert screen_text(text) is None
+
+
+STATED = (
+    "WIFI:T:WPA;S:home;P:Copper#{dig4};;", "SIM PIN: {dig4}, PUK {dig8}", "Door code is {dig4}#",
+    "otpauth://totp/a:b?secret={up32}&issuer=a", "BitLocker recovery key: {dig6}-{dig6}-{dig6}-{dig6}-{dig6}-{dig6}",
+    "amqp://svc:Harbor{dig4}@rabbit:5672/", "Server=sql01;User Id=sa;Password=Violet#{dig4};",
+    "jdbc:oracle:thin:scott/Harborx{dig4}@//db:1521/x", "bob:$apr1${an8}${an22}", "X-Api-Token: {an24}",
+    "https://a.example/o?X-Goog-Signature={hex64}", "https://a.example/ical/private-{hex32}/basic.ics",
+    "net use Z: \\\\nas\\x /user:bob Harbor-{dig4}", "ALTER USER bob WITH PASSWORD 'Violet#{dig4}';",
+    "requirepass Lantern%{dig4}", "network_key: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]",
+    "| service | user | password |\n|---|---|---|\n| nas | bob | Tundra{dig4} |", "heslo je Violet#{dig4}",
+    "La password del router è Copper#{dig4}", "het wachtwoord is Copper#{dig4}",
+    "Le mot de passe du NAS est Ember#{dig4}",
+    "clave del wifi: Lluvia{dig4}", "暗証番号は4972です", "APIキーは {an32}", "şifre: Lantern-{dig4}",
+    "heroku api key {hex8}-{hex4}-{hex4}-{hex4}-{hex12}", "acme_live_{an40} is what it printed",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", STATED)
+def test_kinds_that_no_list_names_are_caught_by_structure(text: str) -> None:
+    assert screen_text(filled(text)) is not None
