@@ -24,8 +24,18 @@ def configure(level: str = "INFO") -> None:
     )
     handler = _EventOnly()
     logging.basicConfig(handlers=[handler], level=logging.ERROR, force=True)
+    own = logging.getLogger("agent_memory")
+    own.handlers, own.propagate = [_OwnWords()], False
+    own.setLevel(logging.WARNING)
     for name in QUIET:
         logging.getLogger(name).setLevel(logging.ERROR)
+
+
+class _OwnWords(logging.Handler):
+    """A warning of our own modules that use the standard library's logging; their texts hold no content."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        structlog.get_logger(record.name).warning(record.getMessage())
 
 
 class _EventOnly(logging.Handler):

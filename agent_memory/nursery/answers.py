@@ -38,9 +38,7 @@ async def find_sources(services: Services, question: Question) -> list[Source]:
     filters = Filters(candidates_before="")
     wanted = Wanted(query=question.question, scopes=scopes, limit=SOURCES, filters=filters, text_only=True)
     found = await find(services, wanted)
-    return [
-        Source(hit.record.id, hit.record.updated_at, hit.record.title, hit.record.content) for hit in found.hits
-    ]
+    return [Source(hit.record.id, hit.record.updated_at, hit.record.title, hit.record.content) for hit in found.hits]
 
 
 class Refresher:

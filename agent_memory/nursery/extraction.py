@@ -56,9 +56,7 @@ class Extractor:
         def keep(conn: Connection) -> None:
             stored = [one for one in drafted if _store(conn, job, one, now)]
             context = {"job": job.id, "candidates": len(stored), **counts, **_served(found)}
-            audit.note(
-                conn, at=now, client=job.client, action="extract", namespace=job.namespace, context=context
-            )
+            audit.note(conn, at=now, client=job.client, action="extract", namespace=job.namespace, context=context)
 
         server = found.served_by[-1][0] if found.served_by else ""
         log.info("extracted", job=job.id, candidates=len(drafted), **counts, server=server)

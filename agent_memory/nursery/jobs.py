@@ -167,13 +167,14 @@ class Consumer:
         log.warning("job-parked" if spent else "job-failed", job=job.id, kind=job.kind, attempts=job.attempts)
 
 
-async def take_over(services: Services) -> None:
-    """Free what the process before had leased, and give parked jobs one more attempt. Called once, before consumers."""
+async def take_over(services: Services, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+    """Free what the process before had leased, and give parked jobs one more attempt; once, before the consumers."""
     retried_attempts = MAX_ATTEMPTS - 1
     work = partial(jobs.take_over, now=services.stamp(), retried_attempts=retried_attempts)
     freed, retried = await services.store.write(work)
     if freed or retried:
         log.info("jobs-taken-over", freed=freed, retried=retried)
+    task_status.started()
 
 
 def _finish(conn: Connection, *, job: Job, keep: Keep, now: str) -> None:

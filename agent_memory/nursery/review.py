@@ -11,7 +11,7 @@ import structlog
 import trio
 from apsw import Connection
 
-from agent_memory.domain.errors import Conflict, RecordNotFound, ServiceError
+from agent_memory.domain.errors import Conflict, RecordNotFound, ServiceError, StoreUnavailable
 from agent_memory.domain.records import Record, parse_stamp
 from agent_memory.domain.review import NEIGHBOURS, Origin, Shown, VerdictKind, is_expired, worker_count
 from agent_memory.domain.schedule import next_daily
@@ -20,7 +20,7 @@ from agent_memory.llm.verdicts import Reviewed, review_candidate
 from agent_memory.store import audit, candidates, records
 from agent_memory.store.candidates import Decision, Seen
 from agent_memory.store.search import Filters
-from agent_memory.tools.finding import Wanted, find
+from agent_memory.tools.finding import QUERY_READ_CHARS, Wanted, find
 from agent_memory.tools.services import Services
 
 log = structlog.get_logger("review")
@@ -61,7 +61,11 @@ class Reviewer:
         return self._running is not None
 
     async def run(
-        self, at: time | None, *, zone: tzinfo | None = None, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+        self,
+        at: time | None,
+        *,
+        zone: tzinfo | None = None,
+        task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
     ) -> None:
         """Review each night, and whenever asked, for as long as the server runs.
 
@@ -141,30 +145,42 @@ class Reviewer:
             async with trio.open_nursery() as nursery:
                 for _ in range(worker_count(self._router.live_count)):
                     nursery.start_soon(self._work, run, ids)
-        except* ServiceError as group:
-            failed = group.exceptions[0]
+        except* StoreUnavailable as group:
+            failed = group
         if failed is not None:
-            raise failed
+            raise StoreUnavailable("the store went away during a candidate review") from failed
 
     async def _work(self, run: Run, ids: deque[str]) -> None:
         while ids and await self._some_server():
             if not ids:  # the other workers took the rest while this one waited
                 return
-            record_id = ids.popleft()
-            outcome = await self._judge_one(run, record_id)
-            run.counts[outcome] += 1
+            run.counts[await self._judge_one(run, ids.popleft())] += 1
             run.counts["reviewed"] += 1
 
     async def _some_server(self) -> bool:
         """Wait a little for a live server; False when none comes back."""
         with trio.move_on_after(LIVE_WAIT_S):
-            while not self._router.live_count:
+            while not self._router.live_count:  # noqa: ASYNC110 - probes set no event, and change little
                 await trio.sleep(1)
             return True
         return False
 
     async def _judge_one(self, run: Run, record_id: str) -> str:
-        """One candidate's verdict and what it does. Returns: the name it is counted under."""
+        """One candidate's verdict and what it does. Returns: the name it is counted under.
+
+        Raises: StoreUnavailable: no verdict could have an effect.
+        """
+        try:
+            return await self._judge_record(run, record_id)
+        except (Conflict, RecordNotFound):
+            return "changed_meanwhile"
+        except StoreUnavailable:
+            raise
+        except ServiceError as error:  # one candidate that cannot be judged must not keep the rest from it
+            log.warning("candidate-not-judged", record=record_id, reason=type(error).__name__)
+            return "call_failed"
+
+    async def _judge_record(self, run: Run, record_id: str) -> str:
         candidate = (await self._services.store.read(partial(records.by_ids, ids=[record_id]))).get(record_id)
         if candidate is None or candidate.status != "candidate":
             return "changed_meanwhile"
@@ -177,16 +193,13 @@ class Reviewer:
             return {"call-failed": "call_failed", "": "kept"}.get(ruling.refused, "guarded")
         named = next((one for one in near if one.id == ruling.verdict.duplicate_of), None)
         decision = Decision(REVIEWER, self._services.stamp(), _reasons(reviewed))
-        try:
-            await self._services.store.write(partial(_forget, candidate=candidate, named=named, decision=decision))
-        except (Conflict, RecordNotFound):
-            return "changed_meanwhile"
+        await self._services.store.write(partial(_forget, candidate=candidate, named=named, decision=decision))
         return str(ruling.verdict.kind).replace("-", "_")
 
     async def _neighbours(self, candidate: Record) -> list[Record]:
         """The nearest records in what the candidate's namespace reaches: active ones, and earlier candidates."""
         wanted = Wanted(
-            query=f"{candidate.title}\n{candidate.content}",
+            query=f"{candidate.title}\n{candidate.content}"[:QUERY_READ_CHARS],
             scopes=self._services.scopes(candidate.namespace),
             limit=NEIGHBOURS,
             filters=Filters(candidates_before=candidate.id),
@@ -245,4 +258,6 @@ def _facts(run: Run, took_s: float) -> dict[str, Any]:
 
 
 def _note_run(conn: Connection, at: str, facts: Mapping[str, Any]) -> None:
-    audit.note(conn, at=at, client=str(facts["by"]) if facts["by"] != NIGHTLY else REVIEWER, action=REVIEWER, context=facts)
+    audit.note(
+        conn, at=at, client=str(facts["by"]) if facts["by"] != NIGHTLY else REVIEWER, action=REVIEWER, context=facts
+    )

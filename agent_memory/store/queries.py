@@ -30,7 +30,8 @@ def add(conn: Connection, asked: Iterable[AskedQuery]) -> None:
 def asked_in(conn: Connection, namespace: str, *, limit: int) -> list[AskedQuery]:
     """What sessions of a namespace asked, newest first."""
     rows = conn.execute(
-        "SELECT at, client, namespace, query, hits, coverage FROM queries WHERE namespace = ? ORDER BY seq DESC LIMIT ?",
+        "SELECT at, client, namespace, query, hits, coverage FROM queries"
+        " WHERE namespace = ? ORDER BY seq DESC LIMIT ?",
         (namespace, limit),
     )
     return [_asked(row) for row in rows]

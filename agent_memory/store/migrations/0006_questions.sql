@@ -9,7 +9,7 @@ CREATE TABLE questions (
   wording TEXT NOT NULL,
   client TEXT NOT NULL,
   created_at TEXT NOT NULL,
-  -- Digest of the records that an answer would rest on now, as of the last look; NULL before the first.
+  -- Digest of the records that an answer would rest on now, as of the last look, NULL before the first.
   current TEXT,
   -- Digest that the last attempt set out to answer from, and when.
   attempted TEXT,
@@ -22,7 +22,7 @@ CREATE TABLE questions (
   CHECK ((answer IS NULL) = (basis IS NULL) AND (answer IS NULL) = (answered_at IS NULL))
 ) STRICT;
 
--- Every record the model was shown for an answer; `cited` marks those that the answer names.
+-- Every record the model was shown for an answer. `cited` marks those that the answer names.
 CREATE TABLE answer_sources (
   question_id TEXT NOT NULL REFERENCES questions (id) ON DELETE CASCADE,
   record_id TEXT NOT NULL,
@@ -45,12 +45,6 @@ CREATE TRIGGER answers_leave_with_a_forgotten_source AFTER UPDATE OF status ON r
   WHERE id IN (SELECT question_id FROM answer_sources WHERE record_id = old.id);
   DELETE FROM answer_sources
   WHERE question_id IN (SELECT question_id FROM answer_sources WHERE record_id = old.id);
-END;
-
--- A reviewer's reason may repeat the text it judged, so it goes with an erased record. The row itself stays.
-CREATE TRIGGER review_reasons_leave AFTER DELETE ON records BEGIN
-  UPDATE audit SET context = NULL
-  WHERE record_id = old.id AND action = 'forget' AND client = 'candidate-review' AND context IS NOT NULL;
 END;
 
 CREATE INDEX queries_by_namespace ON queries (namespace, seq);
