@@ -81,7 +81,7 @@ class Extractor:
                     content=one.content,
                     tags=one.tags,
                     confidence=EXTRACTED_CONFIDENCE,
-                    session=job.payload.get("session_id"),
+                    session=job.payload.get("session"),
                 )
             except InvalidArgument:
                 continue
