@@ -1,13 +1,16 @@
 """The job queue at work: leases, retries, parking, and extraction that commits with its job."""
 
+import json
 from datetime import timedelta
 from functools import partial
 from itertools import pairwise
 from typing import Any
 
+import pytest
 import trio
 from trio.testing import MockClock
 
+from agent_memory.domain.errors import SecretRefused
 from agent_memory.domain.records import stamp
 from agent_memory.llm.router import Router
 from agent_memory.nursery.jobs import LEASE_S, Consumer, consumer_count, take_over
@@ -68,6 +71,15 @@ async def test_what_the_namespace_holds_is_not_stored_again(world: World) -> Non
         assert await consumer.step()
     found = [row for row in await candidates(world) if row[2] == "extraction"]
     assert [row[0] for row in found] == ["Relay 18 port"]
+
+
+async def test_notes_are_screened_as_text_and_not_as_the_json_they_wait_in(world: World) -> None:
+    notes = "Credentials rotate on Mondays.\npassword: see the wiki\nThe token lives in the vault."
+    await close(world, notes)
+    ((payload,),) = await world.rows("SELECT payload FROM jobs")
+    assert json.loads(payload)["notes"] == notes
+    with pytest.raises(SecretRefused, match="notes"):
+        await close(world, "It is ghp_16C7e42F292c6912E7710c838347Ae178B4a now.")
 
 
 async def test_a_secret_that_a_model_puts_together_is_left_out(world: World) -> None:
