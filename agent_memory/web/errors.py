@@ -20,6 +20,7 @@ STATUSES: Final[dict[type[ServiceError], tuple[int, str]]] = {
     errors.Forbidden: (403, "forbidden"),
     errors.UnknownTool: (404, "unknown_tool"),
     errors.RecordNotFound: (404, "not_found"),
+    errors.QuestionNotFound: (404, "not_found"),
     errors.AmbiguousId: (409, "ambiguous_id"),
     errors.RevisionConflict: (409, "revision_conflict"),
     errors.Conflict: (409, "conflict"),
