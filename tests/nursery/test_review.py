@@ -15,6 +15,7 @@ from agent_memory.llm.chat import ChatRequest
 from agent_memory.llm.router import Router
 from agent_memory.nursery.review import REVIEWER, Reviewer
 from agent_memory.store import records
+from support.secrets import GITHUB_TOKEN
 from support.tasks import START, Scripted, follow_trio, router_over, verdict
 from support.world import ELSEWHERE, HERE, World
 
@@ -82,7 +83,7 @@ async def test_a_duplicate_is_forgotten_and_the_audit_says_of_what_by_whom_and_w
 
 async def test_a_reason_that_carries_a_secret_is_screened_in_the_audit(world: World) -> None:
     await candidate(world, *TEXTS)
-    secret = "holds ghp_16C7e42F292c6912E7710c838347Ae178B4a"
+    secret = f"holds {GITHUB_TOKEN}"
     facts = await reviewed(reviewer_of(world, fixed(verdict("session-state", reason=secret))))
     assert facts["session_state"] == 1
     (row,) = [row for row in await world.audited() if row.action == "forget"]
