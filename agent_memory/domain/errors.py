@@ -48,6 +48,13 @@ class RecordNotFound(ServiceError, LookupError):
         self.record_id = record_id
 
 
+class QuestionNotFound(ServiceError, LookupError):
+    """No standing question of this namespace has this id or text; list the questions, or declare it."""
+
+    def __init__(self) -> None:
+        super().__init__("no standing question here has this id or text; memory_questions lists them")
+
+
 class AmbiguousId(ServiceError):
     """An id prefix fits several records; use more characters."""
 

@@ -1,14 +1,14 @@
 """The task that loads the words of the index into memory, whether or not there is an encoder."""
 
-import structlog
 import trio
 
 from agent_memory.domain.errors import ServiceError
+from agent_memory.logs import Log
 from agent_memory.retrieval.live import LiveIndexes
 from agent_memory.store import search
 from agent_memory.store.worker import Store
 
-log = structlog.get_logger("words")
+log = Log("words")
 
 AGAIN_S = 1.0
 

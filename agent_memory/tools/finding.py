@@ -29,7 +29,7 @@ BM25_WEIGHTS: Final = (WEIGHTS.bm25_title, WEIGHTS.bm25_content, WEIGHTS.bm25_te
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """One search, checked."""
+    """One search, checked; `text_only` leaves the vectors out."""
 
     query: str
     scopes: Scopes
@@ -37,6 +37,7 @@ class Wanted:
     filters: Filters = field(default_factory=Filters)
     exclude: Sequence[str] = ()
     min_cosine: float | None = None
+    text_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ class Found:
 async def find(services: Services, wanted: Wanted) -> Found:
     """The best records in scope for a query, best first. One visit to the store; the query's vector is cached."""
     plan = services.indexes.plan(wanted.query)
-    key = services.indexes.vectors.key
+    key = "" if wanted.text_only else services.indexes.vectors.key
     # A query that carries a secret goes to no encoder: the external one is another machine.
     vector = await services.query_vectors.get(key, plan.text) if key and screen_text(wanted.query) is None else None
     return await services.store.read(

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar, get_type_hints
 
 import pydantic
-import structlog
 from apsw import Connection
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -23,10 +22,11 @@ from agent_memory.domain.errors import (
     ServiceError,
     UnknownTool,
 )
+from agent_memory.logs import Log
 from agent_memory.store import audit
 from agent_memory.tools.services import Services
 
-log = structlog.get_logger("tools")
+log = Log("tools")
 
 # What a client is told it may not do leaves an audit row; a misspelt argument does not.
 AUDITED_REFUSALS: Final = (SecretRefused, Forbidden, Conflict, RevisionConflict, Expired)
@@ -35,9 +35,9 @@ DEPTH_MAX: Final = 6
 
 
 class Arguments(BaseModel):
-    """Base of every tool's arguments: an argument nobody knows is an error, not silence."""
+    """Base of every tool's arguments: an argument nobody knows is an error, and so is `true` for a number."""
 
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 
 class Result(BaseModel):
@@ -158,7 +158,7 @@ class Registry:
             authorise(identity, tool, parsed)
             result = await tool.run(Call(services, identity, wire), parsed)
         except AUDITED_REFUSALS as refusal:
-            await _audit_refusal(services, identity, name, arguments, refusal)
+            await audit_refusal(services, identity, name, arguments, refusal)
             raise
         return render(result)
 
@@ -166,7 +166,7 @@ class Registry:
 def authorise_reach(identity: Identity, tool: Tool[Any]) -> None:
     """Refuse a client that may not call the tool at all, before its arguments are looked at. Raises: Forbidden."""
     if tool.scope_of is None:
-        _require(identity, tool.name, tool.scope)
+        require_scope(identity, tool.name, tool.scope)
 
 
 def authorise(identity: Identity, tool: Tool[A], arguments: A) -> None:
@@ -174,12 +174,13 @@ def authorise(identity: Identity, tool: Tool[A], arguments: A) -> None:
 
     Raises: Forbidden.
     """
-    _require(identity, tool.name, tool.needed_scope(arguments))
+    require_scope(identity, tool.name, tool.needed_scope(arguments))
     if not tool.read_only and not identity.writer:
         raise Forbidden(f"{tool.name} writes, and only a client with a token may write; {identity.name} has none")
 
 
-def _require(identity: Identity, name: str, scope: str) -> None:
+def require_scope(identity: Identity, name: str, scope: str) -> None:
+    """Refuse a client that does not hold the scope. Raises: Forbidden."""
     if scope not in identity.scopes:
         raise Forbidden(f"{name} needs the scope {scope}; {identity.name} has {', '.join(sorted(identity.scopes))}")
 
@@ -225,9 +226,10 @@ def render(result: Result) -> str:
     return result.model_dump_json(exclude_none=True)
 
 
-async def _audit_refusal(
+async def audit_refusal(
     services: Services, identity: Identity, name: str, arguments: Mapping[str, Any], refusal: ServiceError
 ) -> None:
+    """Note in the audit that a client was refused; a store that does not take it is logged and no error."""
     context = {"code": type(refusal).__name__}
     if isinstance(refusal, SecretRefused):
         context |= {"field": refusal.field, "pattern": refusal.pattern}

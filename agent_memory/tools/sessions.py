@@ -74,7 +74,7 @@ async def memory_session_close(call: Call, args: CloseArguments) -> CloseResult:
             )
             result.candidate_id = candidate_id
         if services.policy.enrichment:
-            payload = {"session_id": session_id, "summary": close.summary, "notes": close.notes}
+            payload = {"session": session_id, "summary": close.summary, "notes": close.notes}
             result.job_id = jobs.queue(
                 conn,
                 job_id=job_id,

@@ -26,7 +26,7 @@ from agent_memory.domain.records import (
     draft,
 )
 from agent_memory.domain.screen import screen_text
-from agent_memory.store import anchors, audit, evidence, records
+from agent_memory.store import anchors, audit, evidence, questions, records
 from agent_memory.store.records import Changes
 from agent_memory.store.scrub import leave_no_trace
 from agent_memory.tools.registry import Arguments, Call, Result, tool
@@ -162,7 +162,7 @@ async def memory_forget(call: Call, args: ForgetArguments) -> ForgetResult:
 
     A forgotten record is out of every reading at once and its text is purged after the retention time; `hard` erases
     the row and all that hangs on it in one transaction, forgotten and superseded records included, and what the audit
-    had noted of it; then the file is scrubbed of its traces.
+    had noted of it; then the file is scrubbed of its traces. A standing question's id erases the question at once.
     """
     record_id = full_id("id", args.id)
     reason = None if args.reason is None else check_line("reason", args.reason, REASON_MAX_CHARS)
@@ -170,6 +170,12 @@ async def memory_forget(call: Call, args: ForgetArguments) -> ForgetResult:
     now, writer = call.services.stamp(), call.identity.name
 
     def work(conn: Connection) -> tuple[str, int]:
+        context = {"reason": reason} if reason else {}
+        question = questions.drop(conn, record_id)
+        if question is not None:
+            action = "forget-hard" if args.hard else "question-drop"
+            _note(conn, now, writer, action, record_id, question.namespace, context)
+            return "erased", 1
         record = records.stored(conn, record_id) if args.hard else records.readable(conn, record_id)
         if args.hard:
             records.erase(conn, [record_id])
@@ -179,7 +185,7 @@ async def memory_forget(call: Call, args: ForgetArguments) -> ForgetResult:
             forgotten = records.forget(conn, record, now=now)
             record_status, revision = forgotten.status, forgotten.revision
         action = "forget-hard" if args.hard else "forget"
-        _note(conn, now, writer, action, record_id, record.namespace, {"reason": reason} if reason else {})
+        _note(conn, now, writer, action, record_id, record.namespace, context)
         return record_status, revision
 
     status, revision = await call.services.store.write(work)

@@ -10,7 +10,7 @@ from werkzeug.exceptions import HTTPException
 
 from agent_memory.domain.clients import Identity
 from agent_memory.domain.errors import Forbidden, InvalidArgument, ServiceError, UnknownTool
-from agent_memory.tools.registry import Registry, Wire
+from agent_memory.tools.registry import AUDITED_REFUSALS, Registry, Wire, audit_refusal, require_scope
 from agent_memory.tools.services import Services
 from agent_memory.web import metrics
 from agent_memory.web.auth import Doorkeeper
@@ -22,13 +22,18 @@ from agent_memory.web.requests import RequestRefused, no_such_path, parse_json
 WIRE = Wire(envelope_bytes=0, escaped=False)
 
 Health = Callable[[], Awaitable[dict[str, Any]]]
+Review = Callable[[str], Awaitable[dict[str, Any]]]
 
 
-def build_app(registry: Registry, services: Services, doorkeeper: Doorkeeper, health: Health) -> QuartTrio:
+def build_app(
+    registry: Registry, services: Services, doorkeeper: Doorkeeper, health: Health, review: Review
+) -> QuartTrio:
     """The app behind the gate.
 
     Args:
       health: gives the body of GET /health.
+      review: starts a candidate review for a client and gives the body of POST /api/review; raises Conflict while one
+        is running.
     """
     app = QuartTrio(__name__, static_folder=None)
     routes = {tool.route: tool.name for tool in registry}
@@ -48,6 +53,19 @@ def build_app(registry: Registry, services: Services, doorkeeper: Doorkeeper, he
     async def screen_only() -> Response:
         _readable(caller())
         return _json(json.dumps(dry_run(await _arguments()), ensure_ascii=False))
+
+    @app.post("/api/review")
+    async def start_review() -> Response:
+        identity = caller()
+        try:
+            require_scope(identity, "review", "delete")
+            if await _arguments():
+                raise InvalidArgument("body", "must be an empty JSON object; a review takes no arguments")
+            outcome = await review(identity.name)
+        except AUDITED_REFUSALS as refusal:
+            await audit_refusal(services, identity, "review", {}, refusal)
+            raise
+        return _json(json.dumps(outcome, ensure_ascii=False))
 
     @app.get("/api/openapi.json")
     async def describe() -> Response:
