@@ -13,14 +13,13 @@ from pydantic import Field
 from agent_memory.domain import namespaces
 from agent_memory.domain.errors import InvalidArgument
 from agent_memory.domain.records import CONTENT_MAX_BYTES, TITLE_MAX_CHARS, Draft, check_text, draft
-from agent_memory.domain.screen import marked_do_not_store
+from agent_memory.domain.screen import MARKER, marked_do_not_store
 from agent_memory.domain.screen.memo import ScreenMemo
 from agent_memory.store import audit, jobs, receipts, records
 from agent_memory.tools.registry import Arguments, Call, Result, tool
 
 OP_ID: Final = re.compile(r"[A-Za-z0-9_-]{8,64}")
 NOTES_MAX_BYTES: Final = 256 * 1024
-DO_NOT_STORE: Final = "do-not-store"
 
 
 class CloseArguments(Arguments):
@@ -100,7 +99,7 @@ def _check(args: CloseArguments, screen: ScreenMemo) -> _Close:
     if args.notes is None or not args.notes.strip():
         return _Close(namespace, summary, None, None)
     # Judged as sent, before any cleaning could take the marker apart. The summary is kept all the same.
-    pattern = DO_NOT_STORE if marked_do_not_store(args.notes) else screen.pattern(args.notes)
+    pattern = MARKER if marked_do_not_store(args.notes) else screen.pattern(args.notes)
     if pattern is not None:
         return _Close(namespace, summary, None, pattern)
     return _Close(namespace, summary, check_text("notes", args.notes, max_bytes=NOTES_MAX_BYTES), None)

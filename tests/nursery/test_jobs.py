@@ -205,7 +205,7 @@ async def test_two_hundred_jobs_over_a_slow_and_a_dying_server_are_each_done_onc
                 nursery.start_soon(consumer.run)
             await trio.sleep(20)
             dying.up = False
-            while (await world.store.read(jobs.depth)).get("done", 0) < len(ids):  # noqa: ASYNC110
+            while (await world.store.read(jobs.depth)).get("done", 0) < len(ids):
                 await trio.sleep(5)
             nursery.cancel_scope.cancel()
         assert await world.store.read(jobs.depth) == {"done": 200}

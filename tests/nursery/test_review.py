@@ -225,7 +225,7 @@ async def test_three_hundred_candidates_are_split_between_two_servers(world: Wor
     async with trio.open_nursery() as nursery:
         await nursery.start(reviewer.run, None)
         assert await reviewer.ask("owner") == {"running": True}
-        while reviewer.running:  # noqa: ASYNC110
+        while reviewer.running:
             await trio.sleep(1)
         nursery.cancel_scope.cancel()
     assert trio.current_time() - begun < 320  # half of what one after the other would take
@@ -256,7 +256,7 @@ async def test_a_run_stops_when_every_server_is_gone_and_the_rest_stays(
         async with trio.open_nursery() as task:
             await task.start(reviewer.run, None)
             await reviewer.ask("owner")
-            while reviewer.running:  # noqa: ASYNC110
+            while reviewer.running:
                 await trio.sleep(1)
             task.cancel_scope.cancel()
     ((left,),) = await world.rows("SELECT count(*) FROM records WHERE status = 'candidate'")
