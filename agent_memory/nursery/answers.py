@@ -5,7 +5,6 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
 
-import structlog
 import trio
 from apsw import Connection
 
@@ -14,6 +13,7 @@ from agent_memory.domain.records import parse_stamp
 from agent_memory.domain.screen import screen_text
 from agent_memory.llm.answers import answer_question
 from agent_memory.llm.router import Router
+from agent_memory.logs import Log
 from agent_memory.nursery.jobs import Keep
 from agent_memory.store import audit, jobs, questions
 from agent_memory.store.jobs import Job
@@ -22,7 +22,7 @@ from agent_memory.store.search import Filters
 from agent_memory.tools.finding import Wanted, find
 from agent_memory.tools.services import Services
 
-log = structlog.get_logger("answer")
+log = Log("answer")
 
 EVERY_S: Final = 5.0  # between two looks, so that an idle server stays idle
 RETRY_AFTER: Final = timedelta(hours=24)  # of a question whose sources are those it could not be answered from

@@ -6,8 +6,8 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from typing import TYPE_CHECKING
 
-import structlog
 from apsw import Connection
 
 from agent_memory.config import Settings
@@ -18,17 +18,15 @@ from agent_memory.encoder.cache import QueryCache
 from agent_memory.encoder.protocol import Encoder
 from agent_memory.encoder.queries import QueryVectors
 from agent_memory.encoder.textmodel import shipped_vocabulary
-from agent_memory.homeassistant.states import EntityStates, open_states
 from agent_memory.llm.chains import chains_of
-from agent_memory.llm.endpoints import read_endpoints
 from agent_memory.llm.router import Router, open_router
+from agent_memory.logs import Log
 from agent_memory.nursery.embedding import Embedder
 from agent_memory.nursery.encoders import open_encoders
 from agent_memory.nursery.page import EncoderWatch, open_page
 from agent_memory.nursery.review import Reviewer
 from agent_memory.retrieval.concepts import shipped_concepts
 from agent_memory.retrieval.live import LiveIndexes
-from agent_memory.retrieval.spelling import WordList
 from agent_memory.store import audit, jobs, queries, questions, records, token_file, usage
 from agent_memory.store.read_log import ReadLog
 from agent_memory.store.stems import Stemmer
@@ -41,7 +39,10 @@ from agent_memory.web.health import Health
 from agent_memory.web.mcp import McpFront
 from agent_memory.web.rest import build_app
 
-log = structlog.get_logger("server")
+if TYPE_CHECKING:
+    from agent_memory.homeassistant.states import EntityStates
+
+log = Log("server")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ class Parts:
 def build_indexes() -> LiveIndexes:
     """The words and vectors kept in memory; empty until their tasks load them."""
     stemmer = Stemmer()
-    known = WordList(word for word in shipped_vocabulary() if word.isalpha())
+    known = frozenset(word for word in shipped_vocabulary() if word.isalpha())
     return LiveIndexes(shipped_concepts(stemmer.stems), stemmer, known)
 
 
@@ -142,14 +143,21 @@ def _doorkeeper(settings: Settings, announce: Callable[[str, str], None]) -> Doo
 
 
 def _router(settings: Settings) -> AbstractAsyncContextManager[Router]:
+    chains = chains_of(settings.ollama_model, settings.ollama_models)
+    if settings.ollama_url is None:
+        return open_router((), chains, settings.ollama_timeout_s)
+    from agent_memory.llm.endpoints import read_endpoints
+
     endpoints = read_endpoints(settings.ollama_url, settings.ollama_fallback_url, settings.ollama_direct_urls)
-    return open_router(endpoints, chains_of(settings.ollama_model, settings.ollama_models), settings.ollama_timeout_s)
+    return open_router(endpoints, chains, settings.ollama_timeout_s)
 
 
-async def _states(settings: Settings, resources: AsyncExitStack) -> EntityStates | None:
+async def _states(settings: Settings, resources: AsyncExitStack) -> "EntityStates | None":
     access = settings.home_assistant
     if access is None or access.token is None:
         return None
+    from agent_memory.homeassistant.states import open_states  # httpx: a tenth of a second that few need
+
     return await resources.enter_async_context(open_states(access.url, access.token))
 
 
@@ -158,7 +166,7 @@ def build_services(
     store: Store,
     indexes: LiveIndexes,
     encoders: Sequence[Encoder],
-    states: EntityStates | None,
+    states: "EntityStates | None",
 ) -> Services:
     """What the tools work with, from the settings."""
     policy = Policy(

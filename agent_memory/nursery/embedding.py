@@ -4,19 +4,19 @@ from functools import partial
 from typing import Final
 
 import numpy as np
-import structlog
 import trio
 from apsw import Connection
 
 from agent_memory.domain.errors import ServiceError
 from agent_memory.encoder.protocol import Encoder, EncoderUnavailable, Matrix, TextRefused
 from agent_memory.encoder.queries import key_of
+from agent_memory.logs import Log
 from agent_memory.retrieval.live import LiveIndexes
-from agent_memory.store import embeddings, search
+from agent_memory.store import embeddings
 from agent_memory.store.embeddings import Embeddable, Embedding
 from agent_memory.store.worker import Store
 
-log = structlog.get_logger("encoder")
+log = Log("encoder")
 
 PAGE: Final = 500  # records read at a time while loading: a visit to the store of a few milliseconds
 BATCH: Final = 32  # records encoded between two looks at what is waiting
@@ -37,7 +37,6 @@ class Embedder:
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Load, then embed whatever waits, for as long as the server runs. Until then searches use full text."""
         task_status.started()
-        self._indexes.load_words(await self._store.read(search.words), await self._store.read(search.count_live))
         if self._older is not None and await self._older.probe():
             await self._load(self._older)
         key = ""

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import structlog
 from apsw import Connection
 
 from agent_memory.domain.errors import InvalidArgument
@@ -14,13 +13,14 @@ from agent_memory.domain.screen import screen_text
 from agent_memory.llm.extraction import EXTRACTED_CONFIDENCE, Extraction, extract
 from agent_memory.llm.memories import Candidate, Known, select
 from agent_memory.llm.router import Router
+from agent_memory.logs import Log
 from agent_memory.nursery.jobs import Keep
 from agent_memory.store import audit, records, transfer
 from agent_memory.store.jobs import Job
 from agent_memory.tools.finding import Wanted, find
 from agent_memory.tools.services import Services
 
-log = structlog.get_logger("extract")
+log = Log("extract")
 
 NEAREST: Final = 5  # stored records that a found memory is compared with
 QUERY_CHARS: Final = 1_000  # of a memory, to look for its like

@@ -5,7 +5,6 @@ from datetime import timedelta
 from functools import partial
 from typing import Any, Final
 
-import structlog
 import trio
 from apsw import Connection
 
@@ -14,11 +13,12 @@ from agent_memory.domain.errors import Busy, ServiceError, StoreUnavailable
 from agent_memory.domain.records import stamp
 from agent_memory.llm.errors import EveryModelFailed, NoServerLive
 from agent_memory.llm.router import Router
+from agent_memory.logs import Log
 from agent_memory.store import jobs
 from agent_memory.store.jobs import Job
 from agent_memory.tools.services import Services
 
-log = structlog.get_logger("jobs")
+log = Log("jobs")
 
 LEASE_S: Final = 120.0
 RENEW_S: Final = 40.0  # two renewals may fail before the lease does

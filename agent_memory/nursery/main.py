@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-import structlog
 import trio
 from hypercorn.config import Config as HypercornConfig
 from hypercorn.trio import serve as hypercorn_serve
@@ -19,6 +18,7 @@ from hypercorn.trio import serve as hypercorn_serve
 from agent_memory import __version__
 from agent_memory.config import Settings
 from agent_memory.llm.probes import run_probe
+from agent_memory.logs import Log
 from agent_memory.nursery.answers import Answerer, Refresher
 from agent_memory.nursery.build import Parts, build, build_indexes, now
 from agent_memory.nursery.extraction import Extractor
@@ -27,10 +27,11 @@ from agent_memory.nursery.jobs import Consumer, Handler, consumer_count, take_ov
 from agent_memory.nursery.readings import run_read_log
 from agent_memory.nursery.retention import run_retention
 from agent_memory.nursery.sweep import run_anchor_sweep
+from agent_memory.nursery.words import load_words
 from agent_memory.store.worker import Store
 from agent_memory.web.gate import App
 
-log = structlog.get_logger("server")
+log = Log("server")
 
 GRACE_S: Final = 8.0  # for running requests after a stop signal; a container is killed 10 s after it
 BACKLOG: Final = 256
@@ -106,7 +107,10 @@ async def serve(
 def tasks(settings: Settings, parts: Parts) -> list[Callable[..., Awaitable[Any]]]:
     """The tasks that run beside the HTTP server, in the order they start."""
     services = parts.services
-    found: list[Callable[..., Awaitable[Any]]] = [partial(run_read_log, services.read_log, services.store)]
+    found: list[Callable[..., Awaitable[Any]]] = [
+        partial(run_read_log, services.read_log, services.store),
+        partial(load_words, services.indexes, services.store),
+    ]
     if parts.embedder is not None:
         found += [parts.embedder.run, parts.embedder.run_probe]
     if services.entity_states is not None:

@@ -7,7 +7,6 @@ from datetime import datetime, time, tzinfo
 from functools import partial
 from typing import Any, Final
 
-import structlog
 import trio
 from apsw import Connection
 
@@ -17,13 +16,14 @@ from agent_memory.domain.review import NEIGHBOURS, Origin, Shown, VerdictKind, i
 from agent_memory.domain.schedule import next_daily
 from agent_memory.llm.router import Router
 from agent_memory.llm.verdicts import Reviewed, review_candidate
+from agent_memory.logs import Log
 from agent_memory.store import audit, candidates, records
 from agent_memory.store.candidates import Decision, Seen
 from agent_memory.store.search import Filters
 from agent_memory.tools.finding import QUERY_READ_CHARS, Wanted, find
 from agent_memory.tools.services import Services
 
-log = structlog.get_logger("review")
+log = Log("review")
 
 REVIEWER: Final = "candidate-review"  # the client in the audit, and the action of a run's own row
 NIGHTLY: Final = "nightly"

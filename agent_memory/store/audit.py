@@ -8,6 +8,7 @@ from typing import Any
 from apsw import Connection
 
 from agent_memory.domain.screen import screened
+from agent_memory.store.statement_screen import composed
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ def note(
             outcome,
             record_id,
             None if namespace is None else screened(namespace),
-            json.dumps(safe, ensure_ascii=False) if safe else None,
+            composed(safe) if safe else None,
         ),
     )
 

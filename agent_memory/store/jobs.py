@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from apsw import Connection
 
-from agent_memory.domain.errors import SecretRefused
-from agent_memory.domain.screen import screen, screened
+from agent_memory.domain.screen import screened
+from agent_memory.store.statement_screen import composed
 
 ERROR_CHARS: Final = 300  # of the last failure; a chain over several servers names each
 WORKER_DIED: Final = "its worker died each time"
@@ -45,16 +45,10 @@ def queue(
 
     Raises: SecretRefused: a text of the payload carries a secret.
     """
-    finding = screen((name, value) for name, value in payload.items() if isinstance(value, str))
-    if finding is not None:
-        raise SecretRefused(finding.field, finding.pattern)
-    # As bytes, for the screen of statements would read the JSON's quotes and escaped line ends as part of the text, and
-    # refuse notes that hold no secret.
-    data = json.dumps(payload, ensure_ascii=False, sort_keys=True).encode()
     conn.execute(
         "INSERT OR IGNORE INTO jobs (id, kind, client, namespace, state, due_at, created_at, updated_at, payload)"
-        " VALUES (?, ?, ?, ?, 'queued', ?, ?, ?, CAST(? AS TEXT))",
-        (job_id, kind, client, namespace, now, now, now, data),
+        " VALUES (?, ?, ?, ?, 'queued', ?, ?, ?, ?)",
+        (job_id, kind, client, namespace, now, now, now, composed(payload)),
     )
     return job_id if conn.changes() else None
 

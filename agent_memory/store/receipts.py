@@ -3,6 +3,7 @@
 from apsw import Connection
 
 from agent_memory.domain.errors import Conflict, Expired
+from agent_memory.store.statement_screen import Composed
 
 
 def replay(conn: Connection, op_id: str, *, client: str, digest: str) -> str | None:
@@ -25,8 +26,7 @@ def replay(conn: Connection, op_id: str, *, client: str, digest: str) -> str | N
 
 def keep(conn: Connection, op_id: str, *, client: str, digest: str, result: str, now: str) -> None:
     """Keep a close's result, in the close's own transaction."""
-    # As bytes: a result is ids alone, and the screen of statements takes `"session_id": "<id>"` for a credential.
     conn.execute(
-        "INSERT INTO receipts (op_id, client, digest, at, result) VALUES (?, ?, ?, ?, CAST(? AS TEXT))",
-        (op_id, client, digest, now, result.encode()),
+        "INSERT INTO receipts (op_id, client, digest, at, result) VALUES (?, ?, ?, ?, ?)",
+        (op_id, client, digest, now, Composed(result)),
     )

@@ -11,6 +11,7 @@ from agent_memory.domain.errors import Conflict, RecordNotFound
 from agent_memory.domain.namespaces import Scopes
 from agent_memory.domain.records import LIVE, Draft, Record
 from agent_memory.domain.terms import index_terms
+from agent_memory.store.statement_screen import composed
 
 _COLUMNS: Final = (
     "id, namespace, type, status, title, content, tags, confidence, effective_confidence, proof_count,"
@@ -72,7 +73,7 @@ def insert(
             next_place(conn, draft.namespace, draft.session),
             origin,
             model,
-            json.dumps(draft.tags, ensure_ascii=False),
+            composed(draft.tags),
             draft.title,
             draft.content,
             index_terms(draft.title, draft.content),
@@ -166,7 +167,7 @@ def update(conn: Connection, record: Record, changes: Changes, *, now: str) -> N
             content,
             index_terms(title, content),
             record.type if changes.type is None else changes.type,
-            json.dumps(record.tags if changes.tags is None else changes.tags, ensure_ascii=False),
+            composed(record.tags if changes.tags is None else changes.tags),
             record.confidence if changes.confidence is None else changes.confidence,
             record.status if changes.status is None else changes.status,
             now,

@@ -12,6 +12,7 @@ from agent_memory.domain.terms import index_terms
 from agent_memory.store import anchors, evidence, records
 from agent_memory.store.anchors import AnchorRow
 from agent_memory.store.evidence import Observation
+from agent_memory.store.statement_screen import composed
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ def put_back(conn: Connection, given: Portable) -> None:
             given.session_place,
             record.origin,
             record.model,
-            json.dumps(record.tags, ensure_ascii=False),
+            composed(record.tags),
             record.title,
             record.content,
             index_terms(record.title, record.content),

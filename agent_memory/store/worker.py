@@ -14,18 +14,18 @@ from typing import Any, Final, Literal, Protocol, Self, TypeVar, cast
 
 import apsw
 import outcome
-import structlog
 import trio
 
 from agent_memory.domain.errors import Busy, ServiceError, StoreUnavailable
 from agent_memory.domain.screen.memo import ScreenMemo
+from agent_memory.logs import Log
 from agent_memory.store import changes
 from agent_memory.store.changes import Follower
 from agent_memory.store.connection import DATABASE, close_database, locked_folder, open_database, refusals
 from agent_memory.store.migrations import accept, migrate
 from agent_memory.store.statement_screen import StatementScreen
 
-log = structlog.get_logger("store")
+log = Log("store")
 
 T = TypeVar("T")
 Work = Callable[[apsw.Connection], T]

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar, get_type_hints
 
 import pydantic
-import structlog
 from apsw import Connection
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -23,10 +22,11 @@ from agent_memory.domain.errors import (
     ServiceError,
     UnknownTool,
 )
+from agent_memory.logs import Log
 from agent_memory.store import audit
 from agent_memory.tools.services import Services
 
-log = structlog.get_logger("tools")
+log = Log("tools")
 
 # What a client is told it may not do leaves an audit row; a misspelt argument does not.
 AUDITED_REFUSALS: Final = (SecretRefused, Forbidden, Conflict, RevisionConflict, Expired)
@@ -35,9 +35,9 @@ DEPTH_MAX: Final = 6
 
 
 class Arguments(BaseModel):
-    """Base of every tool's arguments: an argument nobody knows is an error, not silence."""
+    """Base of every tool's arguments: an argument nobody knows is an error, and so is `true` for a number."""
 
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 
 class Result(BaseModel):

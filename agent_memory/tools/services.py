@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from agent_memory.domain import namespaces
 from agent_memory.domain.errors import SecretRefused
@@ -10,11 +11,13 @@ from agent_memory.domain.namespaces import ForgeRules, Scopes
 from agent_memory.domain.records import new_id, stamp
 from agent_memory.domain.screen import screen
 from agent_memory.encoder.queries import QueryVectors
-from agent_memory.homeassistant.states import EntityStates
 from agent_memory.retrieval.fusion import Ranking
 from agent_memory.retrieval.live import LiveIndexes
 from agent_memory.store.read_log import ReadLog
 from agent_memory.store.worker import Store
+
+if TYPE_CHECKING:
+    from agent_memory.homeassistant.states import EntityStates
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,7 @@ class Services:
     read_log: ReadLog
     indexes: LiveIndexes
     query_vectors: QueryVectors
-    entity_states: EntityStates | None
+    entity_states: "EntityStates | None"
     policy: Policy
     now: Callable[[], datetime]
     entropy: Callable[[int], bytes]

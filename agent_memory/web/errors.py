@@ -3,14 +3,14 @@
 import json
 from typing import Any, Final
 
-import structlog
 import trio
 
 from agent_memory.domain import errors
 from agent_memory.domain.errors import ServiceError
+from agent_memory.logs import Log
 from agent_memory.web.requests import RequestRefused
 
-log = structlog.get_logger("web")
+log = Log("web")
 
 # Class, for its subclasses too → (HTTP status, code). MCP answers with the same code. A test misses none.
 STATUSES: Final[dict[type[ServiceError], tuple[int, str]]] = {

@@ -28,9 +28,12 @@ from agent_memory.web.gate import Receive, Scope, Send, replay
 from agent_memory.web.requests import RequestRefused, mend_json
 
 IDENTITY: Final = "agent_memory.identity"
-# {"jsonrpc":"2.0","id":…,"result":{"content":[{"type":"text","text":"…"}],"isError":false,"resultType":"complete"}}
-# and the metadata the SDK may add, without the id; measured by a test against the real answers of both eras.
-ENVELOPE_BYTES: Final = 180
+# What the SDK puts around a tool's text, without the request's id, in the revision that adds the most; a test measures
+# the real answers of both eras.
+ENVELOPE: Final = (
+    '{"jsonrpc":"2.0","id":,"result":{"content":[{"text":"","type":"text"}],"isError":false,"resultType":"complete",'
+    f'"_meta":{{"io.modelcontextprotocol/serverInfo":{{"name":"agent-memory","version":"{__version__}"}}}}}}}}'
+)
 
 INSTRUCTIONS: Final = """\
 Agent Memory keeps what coding sessions learn, so that you start from it instead of finding it out again.
@@ -92,7 +95,7 @@ class McpFront:
 
     async def _call_tool(self, context: Any, params: CallToolRequestParams) -> CallToolResult:
         identity: Identity = context.request.scope[IDENTITY]
-        wire = Wire(ENVELOPE_BYTES + len(json.dumps(context.request_id)), escaped=True)
+        wire = Wire(len(ENVELOPE) + len(json.dumps(context.request_id)), escaped=True)
         try:
             text = await self._registry.invoke(self._services, identity, wire, params.name, params.arguments or {})
         except ServiceError as error:

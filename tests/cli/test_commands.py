@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from support.world import HERE
 
 from agent_memory import __version__
 from agent_memory.cli import checks, main
 from agent_memory.store import token_file
 from agent_memory.store.connection import DATABASE, locked_folder
+from support.world import HERE
 
 LINE = {"namespace": HERE, "type": "fact", "title": "Imported", "content": "Text 日本"}
 

@@ -126,9 +126,7 @@ async def test_text_is_utf8_whatever_the_locale(tmp_path: Path, locale: str) -> 
 
 
 async def test_a_flood_of_connections_does_not_take_the_server_down(server: Server) -> None:
-    streams = []
-    for _ in range(300):
-        streams.append(await trio.open_tcp_stream("127.0.0.1", server.port))
+    streams = [await trio.open_tcp_stream("127.0.0.1", server.port) for _ in range(300)]
     async with server.client() as client:
         begun = time.monotonic()
         assert (await client.get("/health")).status_code == 200

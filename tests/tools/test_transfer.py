@@ -12,7 +12,6 @@ import apsw
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.world import ELSEWHERE, HERE, Ticking, World
 
 from agent_memory.domain.errors import InvalidArgument
 from agent_memory.domain.records import ORIGINS, TYPES, Record, check_line, check_tags, check_text, new_id, stamp
@@ -26,6 +25,7 @@ from agent_memory.store.worker import Store
 from agent_memory.tools import transfer as transfer_tool
 from agent_memory.tools.portable import PortableRecord, read_line
 from agent_memory.tools.transfer import ImportReport, export_lines, import_lines
+from support.world import ELSEWHERE, HERE, Ticking, World
 
 PASSWORD_URL = "postgres://memo:" + "Lantern4147" + "@db/memo"
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import trio
 
-from agent_memory.web.mcp import INSTRUCTIONS
+from agent_memory.web.mcp import ENVELOPE, INSTRUCTIONS
 from support.http import Reply
 from support.world import ERAS, HERE, MODERN, World, tool_answer
 
@@ -186,3 +186,12 @@ async def test_a_call_without_arguments_names_what_is_missing(world: World) -> N
         failed, answer = tool_answer(reply)
         assert failed
         assert answer["error"]["code"] == "invalid_argument"
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_the_envelope_is_no_larger_than_the_bootstrap_reckons(world: World, era: str) -> None:
+    reply = await world.mcp("bootstrap", era=era, namespace=HERE)
+    text = reply.json["result"]["content"][0]["text"]
+    around = len(reply.body) - (len(json.dumps(text)) - 2) - len(json.dumps(world.request_id))
+    assert around <= len(ENVELOPE)
+    assert era != MODERN or around == len(ENVELOPE)

@@ -26,8 +26,10 @@ from agent_memory.nursery import build, main
 CHROMIUM = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
             "--disable-background-networking", "--disable-component-update", "--disable-sync")  # fmt: skip
 CLIENTS = {name: f"agentmem_example-{name}" for name in ("claude-code", "codex", "cursor")}
+SCALE = 1.25  # sharp enough on a fine screen, and not half a megabyte each
 WIDE, NARROW = (1280, 900), (360, 760)
-PICTURES = {"page.png": ("", WIDE), "page-narrow.png": ("", NARROW)}
+TALL = (360, 1400)  # taken as it is, not down to the end of the page
+PICTURES = {"page.png": ("", WIDE), "page-narrow.png": ("", TALL)}
 OTHERS = {
     "page-wide.png": ("", (1600, 900)),
     "records.png": ("records", WIDE),
@@ -92,13 +94,14 @@ def shoot(page: str, folder: Path, pictures: Mapping[str, tuple[str, tuple[int, 
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=CHROMIUM)
         for name, (place, (width, height)) in pictures.items():
             path, _, link = place.partition(" >> ")
-            view = browser.new_page(viewport={"width": width, "height": height}, device_scale_factor=1.5)
+            view = browser.new_page(viewport={"width": width, "height": height}, device_scale_factor=SCALE)
             view.goto(f"{page}/{path}")
             if link:
                 view.click(link)
             if not path:
                 view.locator("#connect details.client > summary").first.click()
-            view.screenshot(path=folder / name, full_page=True)
+            view.evaluate("scrollTo(0, 0)")
+            view.screenshot(path=folder / name, full_page=(width, height) != TALL)
             view.close()
         browser.close()
 

@@ -16,13 +16,14 @@ from agent_memory.domain.records import ID_CHARS, stamp
 from agent_memory.store import candidates, statistics
 from agent_memory.store.candidates import Decision, PendingCandidate, Seen
 from agent_memory.tools.services import Services
-from agent_memory.web.errors import bug, status_of
+from agent_memory.web.errors import answer_to, bug
 from agent_memory.web.page import facts, listing, record_view, records_view, review_view, status_view
 from agent_memory.web.page.connect_view import client_cards
 from agent_memory.web.page.gate import VISIT
 from agent_memory.web.page.inputs import Inputs
 from agent_memory.web.page.machines import encoder_card, server_cards
 from agent_memory.web.page.templates import Asset, Templates
+from agent_memory.web.page.tiles import Server
 from agent_memory.web.page.tokens import FormTokens
 from agent_memory.web.page.visits import Visit
 from agent_memory.web.requests import RequestRefused
@@ -60,9 +61,7 @@ class Pages:
         gather = partial(facts.gather, now=now, standing_questions=self._inputs.standing_questions)
         found = await store.read(gather)
         cards, more = client_cards(self._inputs.clients(), self._inputs.mcp_url)
-        server = status_view.Server(
-            __version__, self._started_at, statistics.database_bytes(store.path), store.journal_mode
-        )
+        server = Server(__version__, self._started_at, statistics.database_bytes(store.path), store.journal_mode)
         view = status_view.build(
             found,
             server,
@@ -152,12 +151,18 @@ class Pages:
 
     async def refuse_path(self, error: HTTPException) -> Response:
         """What the framework refuses: unknown paths, wrong methods, large forms."""
-        return await self._draw("error.html", error.code or 500, message=error.name)
+        response = await self._draw("error.html", error.code or 500, message=error.name)
+        if methods := getattr(error, "valid_methods", None):
+            response.headers["Allow"] = ", ".join(sorted(methods))
+        return response
 
     async def refuse(self, error: ServiceError) -> Response:
         """What a route refuses."""
-        status, _ = status_of(error)
-        return await self._draw("error.html", status, message=str(error))
+        status, _, headers = answer_to(error)
+        response = await self._draw("error.html", status, message=str(error))
+        if "Retry-After" in headers:
+            response.headers["Retry-After"] = headers["Retry-After"]
+        return response
 
     async def fail(self, error: Exception) -> Response:
         """A bug of ours: logged by its place."""

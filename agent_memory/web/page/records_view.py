@@ -65,7 +65,9 @@ def read(conn: Connection, listing: Listing, *, match: str, now: datetime) -> Re
     names = tuple(dict.fromkeys(count.namespace for count in counts))[:NAMESPACES_OFFERED]
     if listing.text:
         found = _by_words(conn, listing, match)
-        count = "no record holds these words" if not found and not listing.start else "the best matches first"
+        count = "the best matches first" if found or listing.start else "no live record holds these words"
+        if "superseded" in STATUSES[listing.status]:
+            count += "; words find live records only, superseded ones are listed without"
         following = listing.at(listing.start + PAGE_RECORDS)
     else:
         found = browse.newest(conn, listing.filters, before=listing.start or None, limit=PAGE_RECORDS + 1)

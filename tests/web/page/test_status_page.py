@@ -9,6 +9,7 @@ from agent_memory import __version__
 from agent_memory.domain.connect import PROGRAMS
 from agent_memory.web.page import facts, status_view
 from agent_memory.web.page.connect_view import client_cards
+from agent_memory.web.page.tiles import Server
 from agent_memory.web.page.visits import SUPERVISOR
 from support.page import CLIENTS, HOSTILE, IMAGE, INGRESS, NOW, QUOTES, SCRIPT, SECRET_TEXT, USER, Page, fill, ingress
 from support.world import ELSEWHERE, HERE, World
@@ -31,7 +32,7 @@ CARDS = (
 async def view_of(world: World) -> status_view.StatusView:
     """The view as the route builds it."""
     found = await world.store.read(partial(facts.gather, now=NOW, standing_questions=lambda _conn: 4))
-    server = status_view.Server(__version__, NOW - timedelta(hours=3, minutes=4), 4_200_000, "wal")
+    server = Server(__version__, NOW - timedelta(hours=3, minutes=4), 4_200_000, "wal")
     return status_view.build(found, server, servers=(), encoder=None, clients=(), clients_more=(), now=NOW)
 
 
@@ -112,7 +113,7 @@ async def test_unused_records_wait_until_counting_ran_for_30_days(world: World) 
         partial(facts.gather, now=NOW - timedelta(days=12, hours=1), standing_questions=lambda _conn: 0)
     )
     assert found.unused == []
-    server = status_view.Server(__version__, NOW, 0, "wal")
+    server = Server(__version__, NOW, 0, "wal")
     early = NOW - timedelta(days=12, hours=1)
     view = status_view.build(found, server, servers=(), encoder=None, clients=(), clients_more=(), now=early)
     assert view.counting_days == 2

@@ -8,7 +8,7 @@ import string
 from pathlib import Path
 from typing import Any
 
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parent.parent / "domain" / "screen" / "data"
 _ALPHABETS = {
     "an": string.ascii_letters + string.digits,
     "hex": "0123456789abcdef",
