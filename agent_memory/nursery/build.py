@@ -19,7 +19,6 @@ from agent_memory.encoder.protocol import Encoder
 from agent_memory.encoder.queries import QueryVectors
 from agent_memory.encoder.textmodel import shipped_vocabulary
 from agent_memory.llm.chains import chains_of
-from agent_memory.llm.endpoints import read_endpoints
 from agent_memory.llm.router import Router, open_router
 from agent_memory.logs import Log
 from agent_memory.nursery.embedding import Embedder
@@ -144,8 +143,13 @@ def _doorkeeper(settings: Settings, announce: Callable[[str, str], None]) -> Doo
 
 
 def _router(settings: Settings) -> AbstractAsyncContextManager[Router]:
+    chains = chains_of(settings.ollama_model, settings.ollama_models)
+    if settings.ollama_url is None:
+        return open_router((), chains, settings.ollama_timeout_s)
+    from agent_memory.llm.endpoints import read_endpoints
+
     endpoints = read_endpoints(settings.ollama_url, settings.ollama_fallback_url, settings.ollama_direct_urls)
-    return open_router(endpoints, chains_of(settings.ollama_model, settings.ollama_models), settings.ollama_timeout_s)
+    return open_router(endpoints, chains, settings.ollama_timeout_s)
 
 
 async def _states(settings: Settings, resources: AsyncExitStack) -> "EntityStates | None":

@@ -1,6 +1,6 @@
 """Two hundred session notes through a real server, two model servers and a power cut: every job is done exactly once.
 
-`AGENT_MEMORY_JOBS=2000` runs the long form.
+`ENRICHMENT_TEST_JOBS=2000` runs the long form.
 """
 
 import json
@@ -17,7 +17,7 @@ from support.server import Server
 from support.tasks import found_numbers, memories, verdict
 from support.world import HERE
 
-JOBS = int(os.environ.get("AGENT_MEMORY_JOBS", "200"))
+JOBS = int(os.environ.get("ENRICHMENT_TEST_JOBS", "200"))
 CLOSERS = 8
 WITHIN_S = 30.0 + JOBS / 4
 
@@ -65,7 +65,7 @@ async def health(server: Server) -> dict[str, Any]:
 
 async def wait_for(server: Server, done: int) -> dict[str, Any]:
     with trio.fail_after(WITHIN_S):
-        while (report := await health(server))["jobs"]["done"] < done:
+        while (report := await health(server))["jobs"]["done"] < done:  # noqa: ASYNC110 - another process has no event
             await trio.sleep(0.1)
     return report
 
