@@ -54,7 +54,8 @@ class LiveIndexes:
         try:
             yield changed
         finally:
-            self._listeners.remove(changed)
+            # Not `remove`: it compares by value, and would take another listener that has heard the same.
+            self._listeners = [each for each in self._listeners if each is not changed]
 
     async def wait_change(self) -> None:
         """Until a commit changes a record from now on."""
