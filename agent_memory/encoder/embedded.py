@@ -86,5 +86,8 @@ class EmbeddedEncoder:
     def _run(self, texts: list[str]) -> Matrix:
         """In the worker thread; only ever one at a time."""
         if self._model is None:
-            self._model = self._load(self._threads)
+            try:
+                self._model = self._load(self._threads)
+            except ImportError as error:  # a platform without onnxruntime or tokenizers
+                raise EncoderUnavailable(f"{error.name or 'a library'} cannot be imported") from error
         return self._model.embed(texts)

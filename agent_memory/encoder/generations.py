@@ -3,10 +3,10 @@
 Changing the model must not leave searches without vectors for the hours that embedding everything anew can take.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from agent_memory.encoder.index import VectorIndex
-from agent_memory.encoder.protocol import Vector
+from agent_memory.encoder.protocol import Matrix, Vector
 
 
 class Generations:
@@ -27,29 +27,45 @@ class Generations:
         """The index that new vectors go into: the next one while there is one, else the answering one."""
         return self._next if self._next is not None else self.index
 
-    def begin(self, key: str, width: int, records: Iterable[tuple[str, str]]) -> None:
-        """Vectors of this key are coming for these live records; a half-filled index of another key is dropped.
+    def begin(self, key: str, width: int, *, capacity: int = 0) -> bool:
+        """Open an index for vectors of this key; a half-filled one of another key is dropped.
 
-        Args:
-          records: (id, scope) of every live record.
+        Until `loaded` is called it answers nothing, as live records may still be announced.
+        Args: capacity: rows to make room for at once.
+        Returns: whether it must be filled; False when an index of this key is there and loaded.
         """
-        if key in (self.key, self._next_key):
-            return
-        index = VectorIndex(width)
-        for record_id, scope in records:
-            index.expect(record_id, scope)
-        if self.index is None:
+        if self._next is not None and self._next_key != key:
+            self._next_key, self._next = "", None
+        there = self._of(key)
+        if there is not None and not there.loading:
+            return False
+        index = VectorIndex(width, capacity=capacity, loading=True)
+        if self.index is None or key == self.key:
             self.key, self.index = key, index
         else:
             self._next_key, self._next = key, index
+        return True
+
+    def announce(self, key: str, record_id: str, scope: str) -> None:
+        """While loading: a live record has no current vector of this key."""
+        if (index := self._of(key)) is not None:
+            index.expect(record_id, scope)
+
+    def fill(self, key: str, records: Sequence[tuple[str, str]], vectors: Matrix) -> None:
+        """While loading: stored vectors, as `VectorIndex.fill` takes them; of an unknown key they are ignored."""
+        if (index := self._of(key)) is not None:
+            index.fill(records, vectors)
+
+    def loaded(self, key: str) -> None:
+        """Every live record was announced or has its vector. May make the new index answer."""
+        if (index := self._of(key)) is not None:
+            index.loaded()
             self.promote()
 
     def put(self, key: str, record_id: str, scope: str, vector: Vector) -> None:
         """Add a vector to the index of its key; one of an unknown key is ignored. May make the new index answer."""
-        if key == self.key and self.index is not None:
-            self.index.put(record_id, scope, vector)
-        elif key == self._next_key and self._next is not None:
-            self._next.put(record_id, scope, vector)
+        if (index := self._of(key)) is not None:
+            index.put(record_id, scope, vector)
             self.promote()
 
     def expect(self, record_id: str, scope: str) -> None:
@@ -67,8 +83,13 @@ class Generations:
 
     def promote(self) -> bool:
         """Let the new index answer if it waits for no vector; True when it does from now on."""
-        if self._next is None or self._next.awaited():
+        if self._next is None or self._next.loading or self._next.waiting:
             return False
         self.key, self.index = self._next_key, self._next
         self._next_key, self._next = "", None
         return True
+
+    def _of(self, key: str) -> VectorIndex | None:
+        if self.index is not None and key == self.key:
+            return self.index
+        return self._next if key == self._next_key else None

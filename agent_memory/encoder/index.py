@@ -5,8 +5,9 @@ It stores nothing: at start it is filled from the table, and after each commit b
 """
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Container, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
@@ -35,14 +36,17 @@ class _Rows:
 class VectorIndex:
     """Unit vectors of one model, by record id, each within one scope (its record's namespace)."""
 
-    def __init__(self, width: int, *, exact_rows: int = EXACT_ROWS) -> None:
+    def __init__(self, width: int, *, capacity: int = 0, loading: bool = False, exact_rows: int = EXACT_ROWS) -> None:
         """Args:
         width: dimensions of every vector.
+        capacity: rows to make room for at once; growing later copies every row.
+        loading: whether live records may still be announced that the index was not told of; see `loaded`.
         exact_rows: from more live rows than this on, searches sift by sign bits first.
         """
         self.width = width
+        self.loading = loading
         self._exact_rows = exact_rows
-        self._rows = self._room(1024)
+        self._rows = self._room(max(1024, capacity))  # pages of zeros take no memory before they are written
         self._scope_codes: dict[str, int] = {}
         self._awaited: dict[str, str] = {}
         self._awaited_in: Counter[str] = Counter()
@@ -60,19 +64,37 @@ class VectorIndex:
           vector: float32, shape (width,), any length but 0; scaled to unit length here.
         Raises: ValueError: the width differs, or the vector is not finite or is all zeros.
         """
-        unit = unit_vector(vector, self.width)
-        self._kill(record_id)
+        self.fill([(record_id, scope)], unit_vector(vector, self.width)[np.newaxis])
+
+    def fill(self, records: Sequence[tuple[str, str]], vectors: Matrix) -> None:
+        """Add many vectors at once, as `put` does one; a record whose vector has no direction is awaited instead.
+
+        Args:
+          records: (id, scope) pairs, each id once.
+          vectors: float32, shape (len(records), width).
+        """
+        lengths = np.linalg.norm(vectors, axis=1)
+        sound = np.isfinite(lengths) & (lengths > 0)
+        for place in np.flatnonzero(~sound):
+            self.expect(*records[int(place)])
+        if not sound.all():
+            records = [record for record, good in zip(records, sound, strict=True) if good]
+            vectors, lengths = vectors[sound], lengths[sound]
+        for record_id, _ in records:
+            self._kill(record_id)
+        first, last = self._rows.used, self._rows.used + len(records)
+        if last > len(self._rows.scopes):
+            self._rows = self._copied(max(1024, last * 3 // 2))
+            first, last = self._rows.used, self._rows.used + len(records)
         rows = self._rows
-        if rows.used == len(rows.scopes):
-            rows = self._rows = self._copied(max(1024, rows.used * 3 // 2))
-        row = rows.used
-        rows.vectors[row] = unit
-        rows.signs[:, row] = _signs(unit)
-        rows.scopes[row] = self._scope_codes.setdefault(scope, len(self._scope_codes))
-        rows.ids.append(record_id)
-        rows.used = row + 1
-        rows.row_of[record_id] = row
-        self._arrived(record_id)
+        rows.vectors[first:last] = vectors / lengths[:, np.newaxis]
+        rows.signs[:, first:last] = _signs(rows.vectors[first:last])
+        rows.scopes[first:last] = [self._scope_codes.setdefault(scope, len(self._scope_codes)) for _, scope in records]
+        rows.ids += [record_id for record_id, _ in records]
+        rows.row_of.update((record_id, first + place) for place, (record_id, _) in enumerate(records))
+        rows.used = last
+        for record_id, _ in records:
+            self._arrived(record_id)
 
     def remove(self, record_id: str) -> None:
         """Forget a record, awaited or not; unknown ids are ignored. Its numbers are overwritten."""
@@ -86,13 +108,22 @@ class VectorIndex:
         self._awaited[record_id] = scope
         self._awaited_in[scope] += 1
 
-    def is_complete(self, scopes: Collection[str]) -> bool:
-        """Whether every live record of these scopes that the index was told of has its current vector."""
-        return not any(self._awaited_in[scope] for scope in scopes)
+    def loaded(self) -> None:
+        """Every live record was announced: from now on the index can be complete."""
+        self.loading = False
 
-    def awaited(self) -> list[str]:
-        """Ids of records without a current vector, in the order they were announced."""
-        return list(self._awaited)
+    def is_complete(self, scopes: Collection[str]) -> bool:
+        """Whether every live record of these scopes has its current vector. Never while loading."""
+        return not self.loading and not any(self._awaited_in[scope] for scope in scopes)
+
+    @property
+    def waiting(self) -> int:
+        """How many announced records have no current vector."""
+        return len(self._awaited)
+
+    def awaited(self, limit: int | None = None, *, without: Container[str] = frozenset()) -> list[str]:
+        """Ids of records without a current vector, in the order they were announced: at most `limit`, some left out."""
+        return list(islice((record_id for record_id in self._awaited if record_id not in without), limit))
 
     def search(
         self, query: Vector, scopes: Collection[str], limit: int, *, within: Collection[str] | None = None
@@ -201,11 +232,11 @@ def unit_vector(vector: Vector, width: int) -> Vector:
     return np.asarray(vector / np.float32(length), dtype=np.float32)
 
 
-def _signs(vector: Vector) -> npt.NDArray[np.uint64]:
-    """One bit a dimension, set where it is positive, padded with zeros to whole words of 64."""
-    bits = np.zeros(-(-len(vector) // 64) * 64, dtype=bool)
-    bits[: len(vector)] = vector > 0
-    return np.packbits(bits).view(np.uint64)
+def _signs(vectors: Matrix) -> npt.NDArray[np.uint64]:
+    """Shape (words, n): one bit a dimension, set where it is positive, padded with zeros to whole words of 64."""
+    bits = np.zeros((len(vectors), -(-vectors.shape[1] // 64) * 64), dtype=bool)
+    bits[:, : vectors.shape[1]] = vectors > 0
+    return np.packbits(bits, axis=1).view(np.uint64).T
 
 
 def _sifted(
@@ -213,7 +244,7 @@ def _sifted(
 ) -> npt.NDArray[np.intp]:
     """The rows of the mask whose signs differ least from the query's: `keep`, and all that tie for the last place."""
     apart = np.zeros(signs.shape[1], dtype=np.uint16)
-    for word, wanted in zip(signs, _signs(unit), strict=True):
+    for word, wanted in zip(signs, _signs(unit[np.newaxis])[:, 0], strict=True):
         apart += np.bitwise_count(word ^ wanted)
     apart[~mask] = np.iinfo(np.uint16).max
     counts = np.bincount(np.minimum(apart, len(unit) + 1), minlength=len(unit) + 2)[: len(unit) + 1]

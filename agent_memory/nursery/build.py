@@ -15,7 +15,7 @@ from agent_memory.domain import namespaces
 from agent_memory.domain.clients import new_token
 from agent_memory.domain.records import stamp
 from agent_memory.encoder.cache import QueryCache
-from agent_memory.encoder.protocol import Encoder
+from agent_memory.encoder.protocol import Encoder, EncoderUnavailable
 from agent_memory.encoder.queries import QueryVectors
 from agent_memory.encoder.textmodel import shipped_vocabulary
 from agent_memory.llm.chains import chains_of
@@ -61,8 +61,16 @@ class Parts:
 def build_indexes() -> LiveIndexes:
     """The words and vectors kept in memory; empty until their tasks load them."""
     stemmer = Stemmer()
-    known = frozenset(word for word in shipped_vocabulary() if word.isalpha())
-    return LiveIndexes(shipped_concepts(stemmer.stems), stemmer, known)
+    return LiveIndexes(shipped_concepts(stemmer.stems), stemmer, _known_words())
+
+
+def _known_words() -> frozenset[str]:
+    """Words that are spelt right. A damaged installation starts without them; health says what its encoder lacks."""
+    try:
+        return frozenset(word for word in shipped_vocabulary() if word.isalpha())
+    except EncoderUnavailable as error:
+        log.warning("no-vocabulary", reason=str(error))
+        return frozenset()
 
 
 async def build(

@@ -22,11 +22,10 @@ async def open_encoders(settings: Settings, store: Store) -> AsyncIterator[tuple
         current = await _configured(settings, stack)
         older = None
         if current is not None:
-            stored = await store.read(embeddings.models)
-            known = {model for model, _ in stored}
-            others = [model for model in known if model != current.model]
-            if others:
-                older = await _named(settings, others[0], stack)
+            others = [model for model in await store.read(embeddings.models) if model != current.model]
+            fullest = await store.read(partial(embeddings.fullest, models=others))
+            if fullest is not None:
+                older = await _named(settings, fullest, stack)
         yield current, older
 
 

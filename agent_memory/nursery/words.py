@@ -1,14 +1,24 @@
 """The task that loads the words of the index into memory, whether or not there is an encoder."""
 
+<<<<<<< HEAD
+=======
+from functools import partial
+from typing import TypeVar
+
+from agent_memory.logs import Log
+>>>>>>> c1767413ed25d884a1bd2cccd06bc2e32c364076
 import trio
 
 from agent_memory.domain.errors import ServiceError
 from agent_memory.logs import Log
 from agent_memory.retrieval.live import LiveIndexes
 from agent_memory.store import search
-from agent_memory.store.worker import Store
+from agent_memory.store.vocabulary import words_after
+from agent_memory.store.worker import Store, Work
 
 log = Log("words")
+
+T = TypeVar("T")
 
 AGAIN_S = 1.0
 
@@ -16,14 +26,22 @@ AGAIN_S = 1.0
 async def load_words(
     indexes: LiveIndexes, store: Store, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
 ) -> None:
-    """Load once and end. Until then queries are planned by the words of what was stored since the start."""
+    """Load once, in slices between which searches run, and end. Until then queries are planned by the words that are
+    loaded, and of what was stored since the start."""
     task_status.started()
+    indexes.records = await _read(store, search.count_live)
+    word = ""
+    while words := await _read(store, partial(words_after, word=word)):
+        indexes.load_words(words)
+        word = words[-1][0]
+    log.info("words-loaded", records=indexes.records)
+
+
+async def _read(store: Store, work: Work[T]) -> T:
+    """Read, as often as it takes."""
     while True:
         try:
-            words, records = await store.read(lambda conn: (search.words(conn), search.count_live(conn)))
+            return await store.read(work)
         except ServiceError as error:
             log.info("words-put-off", reason=type(error).__name__)
             await trio.sleep(AGAIN_S)
-        else:
-            indexes.load_words(words, records)
-            return

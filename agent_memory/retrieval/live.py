@@ -5,6 +5,8 @@ from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+import trio
+
 from agent_memory.encoder.generations import Generations
 from agent_memory.encoder.index import VectorIndex
 from agent_memory.retrieval.concepts import Concepts
@@ -38,11 +40,11 @@ class LiveIndexes:
         self._planner = Planner(stemmer, self._vocabulary, concepts=concepts, known_words=known_words)
         self._commit_stemmer = Stemmer()
         self._listeners: list[dict[str, ChangedRecord]] = []
+        self._change = trio.Event()
 
-    def load_words(self, rows: Iterable[tuple[str, int]], records: int) -> None:
-        """Take the counts as they are in the database: of each word, and of all live records."""
+    def load_words(self, rows: Iterable[tuple[str, int]]) -> None:
+        """Take the counts of these words as they are in the database."""
         self._vocabulary.update(rows)
-        self.records = records
 
     @contextmanager
     def changes_meanwhile(self) -> Iterator[dict[str, ChangedRecord]]:
@@ -52,7 +54,12 @@ class LiveIndexes:
         try:
             yield changed
         finally:
-            self._listeners.remove(changed)
+            # Not `remove`: it compares by value, and would take another listener that has heard the same.
+            self._listeners = [each for each in self._listeners if each is not changed]
+
+    async def wait_change(self) -> None:
+        """Until a commit changes a record from now on."""
+        await self._change.wait()
 
     def plan(self, query: str) -> QueryPlan:
         """How to carry a query out, by the words of the index."""
@@ -89,3 +96,5 @@ class LiveIndexes:
                 self.vectors.expect(record.id, record.namespace)
             else:
                 self.vectors.remove(record.id)
+        self._change.set()
+        self._change = trio.Event()

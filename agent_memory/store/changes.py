@@ -7,11 +7,17 @@ from typing import Any, Final, Protocol
 from apsw import Connection
 
 _SETUP: Final = """
-CREATE TEMP TABLE changed_records (seq INTEGER PRIMARY KEY, id TEXT NOT NULL, was_live INTEGER NOT NULL);
+-- By id and not by seq alone: SQLite gives the seq of an erased record to the next one, in the same commit even.
+CREATE TEMP TABLE changed_records (
+  seq INTEGER NOT NULL, id TEXT NOT NULL, was_live INTEGER NOT NULL, PRIMARY KEY (seq, id)
+) WITHOUT ROWID;
 CREATE TEMP TRIGGER changed_by_insert AFTER INSERT ON main.records BEGIN
   INSERT OR IGNORE INTO changed_records VALUES (new.seq, new.id, 0);
 END;
-CREATE TEMP TRIGGER changed_by_update AFTER UPDATE OF status, title, content, namespace ON main.records BEGIN
+-- Statements name columns that they leave as they are; only a change that an index can see counts.
+CREATE TEMP TRIGGER changed_by_update AFTER UPDATE OF status, title, content, namespace ON main.records
+WHEN (old.status IN ('active', 'candidate')) <> (new.status IN ('active', 'candidate'))
+  OR old.title <> new.title OR old.content <> new.content OR old.namespace <> new.namespace BEGIN
   INSERT OR IGNORE INTO changed_records VALUES (old.seq, old.id, old.status IN ('active', 'candidate'));
 END;
 CREATE TEMP TRIGGER changed_by_delete AFTER DELETE ON main.records BEGIN

@@ -1,7 +1,7 @@
 """The embeddings table: one vector a live record and model, and which of them are current."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,44 +20,66 @@ class Embedding:
 
 @dataclass(frozen=True, slots=True)
 class Embeddable:
-    """A live record as far as embedding goes, with the stored digest and vector of one model where it has them."""
+    """A live record as far as embedding goes."""
 
-    seq: int
     id: str
     namespace: str
     title: str
     content: str
-    digest: str | None
-    vector: bytes | None
 
 
-def scopes(conn: Connection) -> list[tuple[str, str]]:
-    """(id, namespace) of every live record."""
-    rows = conn.execute("SELECT id, namespace FROM records WHERE status IN ('active', 'candidate')")
-    return [(str(record_id), str(namespace)) for record_id, namespace in rows]
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some live records, by whether their stored vector is current.
+
+    Attributes:
+      last: where the next page goes on; None when there are no more.
+      current: (id, namespace) of those with a current vector.
+      vectors: the float32 bytes of these, one behind the other.
+      others: (id, namespace) of those without one.
+    """
+
+    last: int | None
+    current: list[tuple[str, str]]
+    vectors: bytes
+    others: list[tuple[str, str]]
 
 
-def width(conn: Connection, model: str) -> int | None:
-    """Dimensions of this model's newest stored vector; None when it has none."""
-    size = conn.execute("SELECT length(vector) FROM embeddings WHERE model = ? LIMIT 1", (model,)).get
-    return None if size is None else int(str(size)) // 4
+def page(
+    conn: Connection, model: str, *, digest_of: Callable[[str, str], str], width: int, after: int, limit: int
+) -> Page:
+    """The live records behind a place, in the order they were stored, with their vectors of a model.
 
-
-def page(conn: Connection, model: str, *, after: int, limit: int) -> list[Embeddable]:
-    """Live records with their vectors of a model, in order of `seq`, from behind `after` on."""
+    Args:
+      digest_of: the digest that a current vector has, from title and content.
+      width: dimensions of a current vector.
+      after: `last` of the page before; 0 for the first.
+    """
     rows = conn.execute(
         "SELECT seq, id, namespace, title, content, digest, vector FROM records"
         " LEFT JOIN embeddings ON embeddings.record_id = records.id AND embeddings.model = ?"
         " WHERE seq > ? AND status IN ('active', 'candidate') ORDER BY seq LIMIT ?",
         (model, after, limit),
     )
-    return [_embeddable(row) for row in rows]
+    last: int | None = None
+    current: list[tuple[str, str]] = []
+    vectors: list[bytes] = []
+    others: list[tuple[str, str]] = []
+    seq: Any
+    for seq, record_id, namespace, title, content, digest, vector in rows:
+        last = seq
+        if vector is not None and len(vector) == 4 * width and digest == digest_of(title, content):
+            current.append((record_id, namespace))
+            vectors.append(vector)
+        else:
+            others.append((record_id, namespace))
+    return Page(last, current, b"".join(vectors), others)
 
 
 def texts(conn: Connection, ids: Sequence[str]) -> list[Embeddable]:
-    """These records as far as they are live, without vectors."""
+    """These records as far as they are live."""
     rows = conn.execute(
-        "SELECT seq, id, namespace, title, content, NULL, NULL FROM records"
+        "SELECT id, namespace, title, content FROM records"
         " WHERE id IN (SELECT value FROM json_each(?)) AND status IN ('active', 'candidate')",
         (json.dumps(list(ids)),),
     )
@@ -84,15 +106,34 @@ def keep(conn: Connection, vectors: Iterable[tuple[Embedding, str, str]]) -> lis
     return stored
 
 
-def models(conn: Connection) -> list[tuple[str, int]]:
-    """(model, vectors) of every model that has any, the fullest first."""
-    rows = conn.execute("SELECT model, count(*) AS vectors FROM embeddings GROUP BY model ORDER BY vectors DESC, model")
-    return [(str(model), int(str(count))) for model, count in rows]
+def models(conn: Connection) -> list[str]:
+    """Every model that has vectors, by name."""
+    rows = conn.execute(
+        # A loose index scan: one seek a model instead of one step a vector.
+        "WITH RECURSIVE names (model) AS ("
+        " SELECT min(model) FROM embeddings"
+        " UNION ALL SELECT (SELECT min(embeddings.model) FROM embeddings WHERE embeddings.model > names.model)"
+        " FROM names WHERE names.model IS NOT NULL"
+        ") SELECT model FROM names WHERE model IS NOT NULL"
+    )
+    return [str(row[0]) for row in rows]
 
 
-def drop_other_models(conn: Connection, model: str) -> int:
-    """Remove the vectors of every other model, once this one's are complete. Returns: how many went."""
-    conn.execute("DELETE FROM embeddings WHERE model <> ?", (model,))
+def fullest(conn: Connection, models: Sequence[str]) -> str | None:
+    """The model of these with most vectors; None of none. Counts only where there is a choice."""
+    if len(models) < 2:
+        return models[0] if models else None
+    count = "SELECT count(*) FROM embeddings WHERE model = ?"
+    return max(models, key=lambda model: int(str(conn.execute(count, (model,)).get)))
+
+
+def drop_some(conn: Connection, model: str, *, limit: int) -> int:
+    """Remove vectors of a model that is no longer used. Returns: how many went, at most `limit`."""
+    conn.execute(
+        "DELETE FROM embeddings WHERE model = ?1 AND record_id IN"
+        " (SELECT record_id FROM embeddings WHERE model = ?1 LIMIT ?2)",
+        (model, limit),
+    )
     return int(conn.changes())
 
 

@@ -109,11 +109,6 @@ def reach(conn: Connection, scopes: Scopes) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*scopes.ordered, *(str(row[0]) for row in rows))))
 
 
-def words(conn: Connection) -> list[tuple[str, int]]:
-    """Every stem of the full-text index with the number of live records that hold it."""
-    return [(str(stem), int(str(count))) for stem, count in conn.execute("SELECT term, doc FROM records_vocabulary")]
-
-
 def count_live(conn: Connection) -> int:
     """How many records the index holds."""
     return int(conn.execute("SELECT count(*) FROM records WHERE status IN ('active', 'candidate')").get)

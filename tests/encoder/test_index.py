@@ -113,13 +113,13 @@ def test_a_removed_vector_is_overwritten() -> None:
 
 def test_the_old_model_answers_until_the_new_set_is_complete() -> None:
     sets, vector = Generations(), np.array([1, 0], np.float32)
-    sets.begin("old", 2, [("a", "n"), ("b", "n")])
+    begin(sets, "old", 2, "ab")
     assert sets.index is not None
     assert not sets.index.is_complete({"n"})
     for record in "ab":
         sets.put("old", record, "n", vector)
     assert sets.index.is_complete({"n"})
-    sets.begin("new", 3, [("a", "n"), ("b", "n")])
+    begin(sets, "new", 3, "ab")
     sets.put("new", "a", "n", np.array([1, 0, 0], np.float32))
     assert sets.key == "old"
     assert sets.filling is not None
@@ -136,10 +136,78 @@ def test_the_old_model_answers_until_the_new_set_is_complete() -> None:
 
 def test_the_first_set_of_an_empty_store_answers_at_once() -> None:
     sets = Generations()
-    sets.begin("one", 2, [])
-    sets.begin("one", 2, [])
-    sets.begin("two", 2, [])
+    begin(sets, "one", 2, "")
+    assert not sets.begin("one", 2)
+    begin(sets, "two", 2, "")
     assert sets.key == "two"
+
+
+def test_an_index_that_is_loading_answers_nothing_and_replaces_nothing() -> None:
+    sets, vectors = Generations(), np.eye(2, dtype=np.float32)
+    assert sets.begin("old", 2)
+    sets.fill("old", [("a", "n"), ("b", "n")], vectors)
+    assert sets.index is not None
+    assert not sets.index.is_complete({"n"})
+    sets.loaded("old")
+    assert sets.index.is_complete({"n"})
+    assert sets.begin("new", 2)
+    sets.fill("new", [("a", "n")], vectors[:1])
+    assert sets.key == "old"
+    sets.loaded("new")
+    assert sets.key == "new"
+
+
+def test_a_model_that_comes_back_needs_no_second_loading_and_its_rival_is_dropped() -> None:
+    sets = Generations()
+    begin(sets, "one", 2, "a")
+    begin(sets, "two", 3, "a")
+    assert not sets.begin("one", 2)
+    assert sets.filling is sets.index
+    sets.put("two", "a", "n", np.ones(3, np.float32))
+    assert sets.key == "one"
+
+
+def test_a_half_loaded_index_is_begun_anew() -> None:
+    sets = Generations()
+    assert sets.begin("one", 2)
+    sets.announce("one", "a", "n")
+    assert sets.begin("one", 2)
+    assert sets.index is not None
+    assert sets.index.waiting == 0
+
+
+def begin(sets: Generations, key: str, width: int, waiting: str) -> None:
+    """An index of this key that waits for the vectors of these records."""
+    assert sets.begin(key, width)
+    for record in waiting:
+        sets.announce(key, record, "n")
+    sets.loaded(key)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.sampled_from("ab")), unique_by=lambda pair: pair[0]), st.integers(0, 99)
+)
+def test_filling_at_once_is_putting_one_by_one(records: list[tuple[int, str]], seed: int) -> None:
+    at_once, one_by_one = VectorIndex(WIDTH), VectorIndex(WIDTH)
+    named = [(f"{number:02d}", scope) for number, scope in records]
+    vectors = some_vectors(len(records), WIDTH, seed)
+    at_once.put("00", "b", np.ones(WIDTH, np.float32))
+    one_by_one.put("00", "b", np.ones(WIDTH, np.float32))
+    at_once.fill(named, vectors)
+    for (record, scope), vector in zip(named, vectors, strict=True):
+        one_by_one.put(record, scope, vector)
+    query = some_vectors(1, WIDTH, seed + 1)[0]
+    for scopes in ({"a"}, {"b"}, {"a", "b"}):
+        expected = dict(one_by_one.search(query, scopes, 20))
+        assert dict(at_once.search(query, scopes, 20)) == pytest.approx(expected, abs=1e-5)
+
+
+def test_a_stored_vector_without_direction_leaves_its_record_waiting() -> None:
+    index = VectorIndex(2)
+    index.fill([("a", "n"), ("b", "n"), ("c", "n")], np.array([[0, 0], [1, 0], [np.nan, 1]], np.float32))
+    assert index.awaited() == ["a", "c"]
+    assert "b" in index
+    assert index.awaited(1, without={"a"}) == ["c"]
 
 
 def test_the_query_cache_keeps_the_most_recently_used() -> None:

@@ -16,12 +16,17 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import numpy as np
 from texts import Writer
 
 from agent_memory.domain.clients import token_digest
 from agent_memory.domain.records import draft, new_id, stamp
-from agent_memory.store import records
+from agent_memory.encoder.embedded import EmbeddedEncoder
+from agent_memory.encoder.index import unit_vector
+from agent_memory.encoder.textmodel import DEFAULT
+from agent_memory.store import embeddings, records
 from agent_memory.store.connection import DATABASE, close_database, locked_folder, open_database
+from agent_memory.store.embeddings import Embedding
 from agent_memory.store.migrations import migrate
 
 SEED_BATCH = 5_000
@@ -54,10 +59,16 @@ class Running:
         return float("nan")
 
 
-def seed(folder: Path, count: int) -> float:
-    """Write that many records straight into the store, unsynced, a second apart. Returns: seconds it took."""
+def seed(folder: Path, count: int, *, vectors: bool = False) -> float:
+    """Write that many records straight into the store, unsynced, a second apart.
+
+    Args: vectors: give each a random vector of the embedded encoder, current for its text, so that none is made.
+    Returns: seconds it took.
+    """
     started = time.perf_counter()
     writer = Writer(seed=1)
+    direction = np.random.default_rng(1)
+    encoder = EmbeddedEncoder()  # loads nothing: it names model and digests
     with locked_folder(folder):
         connection = open_database(folder / DATABASE).connection
         migrate(connection, folder / DATABASE, now=datetime.now(UTC))
@@ -68,7 +79,7 @@ def seed(folder: Path, count: int) -> float:
                 for _ in range(min(SEED_BATCH, count - first)):
                     text = writer.text()
                     moment += timedelta(seconds=1)
-                    records.insert(
+                    record = records.insert(
                         connection,
                         draft(
                             namespace=text.namespace,
@@ -83,6 +94,11 @@ def seed(folder: Path, count: int) -> float:
                         origin="agent",
                         now=stamp(moment),
                     )
+                    if vectors:
+                        vector = unit_vector(direction.standard_normal(DEFAULT.width), DEFAULT.width).tobytes()
+                        digest = encoder.digest(encoder.record_text(record.title, record.content))
+                        made = Embedding(record.id, encoder.model, digest, vector)
+                        embeddings.keep(connection, [(made, record.title, record.content)])
         close_database(connection)
     return time.perf_counter() - started
 

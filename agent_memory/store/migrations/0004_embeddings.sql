@@ -7,6 +7,8 @@ CREATE TABLE embeddings (
   vector BLOB NOT NULL,
   PRIMARY KEY (record_id, model)
 ) STRICT, WITHOUT ROWID;
+-- Which models have vectors, and all of one, without reading the vectors.
+CREATE INDEX embeddings_by_model ON embeddings (model);
 
 -- A record that leaves the live ones takes its vectors along.
 CREATE TRIGGER embeddings_leave AFTER UPDATE OF status ON records
