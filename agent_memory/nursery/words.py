@@ -1,12 +1,8 @@
 """The task that loads the words of the index into memory, whether or not there is an encoder."""
 
-<<<<<<< HEAD
-=======
 from functools import partial
 from typing import TypeVar
 
-from agent_memory.logs import Log
->>>>>>> c1767413ed25d884a1bd2cccd06bc2e32c364076
 import trio
 
 from agent_memory.domain.errors import ServiceError

@@ -32,9 +32,7 @@ async def table(world: World) -> dict[tuple[str, str], bytes]:
 
 async def check(world: World, encoder: WordsEncoder) -> None:
     """Table and memory hold the vector of the present text of every live record, and nothing else."""
-    rows = await world.rows(
-        "SELECT id, namespace, title, content FROM records WHERE status IN ('active', 'candidate')"
-    )
+    rows = await world.rows("SELECT id, namespace, title, content FROM records WHERE status IN ('active', 'candidate')")
     index = world.services.indexes.vectors.index
     assert index is not None
     assert world.services.indexes.records == len(rows) == len(index)
