@@ -9,7 +9,6 @@ from agent_memory.domain import namespaces
 from agent_memory.domain.budgets import RECORDS_TOKENS, SEARCH_TOKENS, estimate_tokens
 from agent_memory.domain.errors import InvalidArgument
 from agent_memory.domain.records import ID_CHARS, STATES, TYPES, Record, check_id, check_tags, parse_stamp
-from agent_memory.domain.screen import screen_text
 from agent_memory.retrieval.excerpts import allot, window
 from agent_memory.retrieval.query import query_terms
 from agent_memory.store import records
@@ -81,13 +80,15 @@ async def memory_search(call: Call, args: SearchArguments) -> SearchResult:
     found = await find(services, wanted)
     now = services.stamp()
     services.read_log.returned((hit.record.id for hit in found.hits), now)
-    if not args.recall and screen_text(args.query) is None:
+    kept = args.query[:QUERY_KEPT_CHARS]
+    # The part is judged too: a cut may end a value where it starts to look like a credential.
+    if not args.recall and all(services.screen.pattern(text) is None for text in {args.query, kept}):
         services.read_log.asked(
             AskedQuery(
                 at=now,
                 client=call.identity.name,
                 namespace=scopes.ordered[0],
-                query=args.query[:QUERY_KEPT_CHARS],
+                query=kept,
                 hits=found.text_hits,
                 coverage=found.coverage,
             )

@@ -57,7 +57,7 @@ async def crowd_and_kill(server: Server, round_: int, kill_at: int) -> Writers:
     writers = Writers()
 
     async def kill() -> None:
-        while len(writers.answered) < kill_at:  # noqa: ASYNC110 - a count, not an event
+        while len(writers.answered) < kill_at:
             await trio.sleep(0.001)
         server.kill()
 

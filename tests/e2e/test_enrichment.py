@@ -65,7 +65,7 @@ async def health(server: Server) -> dict[str, Any]:
 
 async def wait_for(server: Server, done: int) -> dict[str, Any]:
     with trio.fail_after(WITHIN_S):
-        while (report := await health(server))["jobs"]["done"] < done:  # noqa: ASYNC110 - another process has no event
+        while (report := await health(server))["jobs"]["done"] < done:
             await trio.sleep(0.1)
     return report
 

@@ -15,6 +15,7 @@ from agent_memory.domain.records import stamp
 from agent_memory.llm.router import Router
 from agent_memory.nursery.jobs import LEASE_S, Consumer, consumer_count, take_over
 from agent_memory.store import jobs
+from support.secrets import GITHUB_TOKEN
 from support.tasks import Scripted, consumer_of, follow_trio, found_note, memories, router_over
 from support.world import HERE, World, open_world
 
@@ -79,12 +80,12 @@ async def test_notes_are_screened_as_text_and_not_as_the_json_they_wait_in(world
     ((payload,),) = await world.rows("SELECT payload FROM jobs")
     assert json.loads(payload)["notes"] == notes
     with pytest.raises(SecretRefused, match="jobs"):
-        await close(world, "It is ghp_16C7e42F292c6912E7710c838347Ae178B4a now.")
+        await close(world, f"It is {GITHUB_TOKEN} now.")
 
 
 async def test_a_secret_that_a_model_puts_together_is_left_out(world: World) -> None:
     job_id = await close(world, "The deploy token is kept in the vault, see the page on tokens for production.")
-    text = "The deploy token kept in the vault is ghp_16C7e42F292c6912E7710c838347Ae178B4a for production."
+    text = f"The deploy token kept in the vault is {GITHUB_TOKEN} for production."
     await consumer_of(world, router_over(Scripted(lambda _request: memories(("Deploy token", text))))).step()
     assert await candidates(world) == []
     assert (await state(world, job_id))[0] == "done"
@@ -204,7 +205,7 @@ async def test_two_hundred_jobs_over_a_slow_and_a_dying_server_are_each_done_onc
                 nursery.start_soon(consumer.run)
             await trio.sleep(20)
             dying.up = False
-            while (await world.store.read(jobs.depth)).get("done", 0) < len(ids):  # noqa: ASYNC110
+            while (await world.store.read(jobs.depth)).get("done", 0) < len(ids):
                 await trio.sleep(5)
             nursery.cancel_scope.cancel()
         assert await world.store.read(jobs.depth) == {"done": 200}

@@ -15,6 +15,7 @@ from agent_memory.llm.chat import ChatRequest
 from agent_memory.llm.router import Router
 from agent_memory.nursery.review import REVIEWER, Reviewer
 from agent_memory.store import records
+from support.secrets import GITHUB_TOKEN
 from support.tasks import START, Scripted, follow_trio, router_over, verdict
 from support.world import ELSEWHERE, HERE, World
 
@@ -82,7 +83,7 @@ async def test_a_duplicate_is_forgotten_and_the_audit_says_of_what_by_whom_and_w
 
 async def test_a_reason_that_carries_a_secret_is_screened_in_the_audit(world: World) -> None:
     await candidate(world, *TEXTS)
-    secret = "holds ghp_16C7e42F292c6912E7710c838347Ae178B4a"
+    secret = f"holds {GITHUB_TOKEN}"
     facts = await reviewed(reviewer_of(world, fixed(verdict("session-state", reason=secret))))
     assert facts["session_state"] == 1
     (row,) = [row for row in await world.audited() if row.action == "forget"]
@@ -224,7 +225,7 @@ async def test_three_hundred_candidates_are_split_between_two_servers(world: Wor
     async with trio.open_nursery() as nursery:
         await nursery.start(reviewer.run, None)
         assert await reviewer.ask("owner") == {"running": True}
-        while reviewer.running:  # noqa: ASYNC110
+        while reviewer.running:
             await trio.sleep(1)
         nursery.cancel_scope.cancel()
     assert trio.current_time() - begun < 320  # half of what one after the other would take
@@ -255,7 +256,7 @@ async def test_a_run_stops_when_every_server_is_gone_and_the_rest_stays(
         async with trio.open_nursery() as task:
             await task.start(reviewer.run, None)
             await reviewer.ask("owner")
-            while reviewer.running:  # noqa: ASYNC110
+            while reviewer.running:
                 await trio.sleep(1)
             task.cancel_scope.cancel()
     ((left,),) = await world.rows("SELECT count(*) FROM records WHERE status = 'candidate'")

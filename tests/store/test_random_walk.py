@@ -131,7 +131,7 @@ class RecordsWalk(RuleBasedStateMachine):
 
     @invariant()
     def the_index_is_whole(self) -> None:
-        # Not with rank 1, which compares with every row of `records`: the index leaves out what is not live, on purpose.
+        # Not with rank 1, which compares with every row of `records`: the index holds the live ones alone.
         self.conn.execute("INSERT INTO records_fts (records_fts) VALUES ('integrity-check')")
         indexed = {row[0] for row in self.conn.execute("SELECT id FROM records_fts_docsize")}
         alive = self.conn.execute("SELECT seq FROM records WHERE status IN ('active', 'candidate')")

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import apsw
 import pytest
-from support.world import Ticking
 
 from agent_memory.domain.records import draft
 from agent_memory.store import audit, records, scrub
 from agent_memory.store.connection import fold_log, open_database
 from agent_memory.store.migrations import accept, migrate
+from support.world import Ticking
 
 NOW = "2026-01-01T00:00:00.000Z"
 # In these mixes (SQLite 3.54) plain deletes left a copy in a page that had been balanced (2) and a word that FTS5 kept

@@ -31,6 +31,7 @@ class Server:
     process: subprocess.Popen[bytes] | None = None
     port: int = 0
     ready_s: float = 0.0
+    ready_cpu_s: float = 0.0
 
     @property
     def url(self) -> str:
@@ -72,6 +73,7 @@ class Server:
             found = re.search(r"event=ready .*listens=http://[\d.]+:(\d+)", self.log())
             if found:
                 self.ready_s = time.monotonic() - begun
+                self.ready_cpu_s = _cpu_s(self.process.pid)
                 self.port = int(found[1])
                 return self
             if self.process.poll() is not None:
@@ -115,3 +117,12 @@ class Server:
 def _surroundings() -> dict[str, str]:
     """This process's environment without what would configure the server."""
     return {name: value for name, value in os.environ.items() if not name.startswith("AGENT_MEMORY_")}
+
+
+def _cpu_s(pid: int) -> float:
+    """Processor seconds a process has used; 0 where there is no /proc."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -9,6 +9,7 @@ from agent_memory.domain.errors import Conflict, Forbidden, QuestionNotFound, Se
 from agent_memory.domain.questions import NO_ANSWER
 from agent_memory.llm.chat import ChatRequest
 from agent_memory.store import questions
+from support.secrets import GITHUB_TOKEN
 from support.tasks import Scripted, consumer_of, router_over
 from support.world import ELSEWHERE, HERE, World
 
@@ -175,9 +176,7 @@ async def test_what_may_not_be_kept_is_refused_and_the_number_is_bounded(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(SecretRefused):
-        await world.call(
-            "question_add", namespace=HERE, question="Why does ghp_16C7e42F292c6912E7710c838347Ae178B4a fail?"
-        )
+        await world.call("question_add", namespace=HERE, question=f"Why does {GITHUB_TOKEN} fail?")
     with pytest.raises(Forbidden):
         await world.call("question_add", "reader", namespace=HERE, question=QUESTION)
     monkeypatch.setattr(questions, "QUESTIONS_MAX", 1)
