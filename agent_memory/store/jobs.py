@@ -41,10 +41,7 @@ class ParkedJob:
 def queue(
     conn: Connection, *, job_id: str, kind: str, client: str, namespace: str, payload: Mapping[str, Any], now: str
 ) -> str | None:
-    """Add a job. Returns: its id, or None when the same standing question already waits for its answer.
-
-    Raises: SecretRefused: a text of the payload carries a secret.
-    """
+    """Add a job. Returns: its id, or None when the same standing question already waits for its answer."""
     conn.execute(
         "INSERT OR IGNORE INTO jobs (id, kind, client, namespace, state, due_at, created_at, updated_at, payload)"
         " VALUES (?, ?, ?, ?, 'queued', ?, ?, ?, ?)",

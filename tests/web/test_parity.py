@@ -59,6 +59,7 @@ def test_every_tool_has_an_example_of_both() -> None:
 
 async def prepare(world: World) -> str:
     await world.remember("The cache holds POL-358", namespace=LINKED)
+    await world.call("question_add", **WORKS["question_add"])
     return await world.remember("Cache size", "POL-358: the cache has 512 entries", anchors=["host:db.lan"])
 
 
