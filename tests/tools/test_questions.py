@@ -176,9 +176,7 @@ async def test_what_may_not_be_kept_is_refused_and_the_number_is_bounded(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(SecretRefused):
-        await world.call(
-            "question_add", namespace=HERE, question=f"Why does {GITHUB_TOKEN} fail?"
-        )
+        await world.call("question_add", namespace=HERE, question=f"Why does {GITHUB_TOKEN} fail?")
     with pytest.raises(Forbidden):
         await world.call("question_add", "reader", namespace=HERE, question=QUESTION)
     monkeypatch.setattr(questions, "QUESTIONS_MAX", 1)
