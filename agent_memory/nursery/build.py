@@ -177,6 +177,7 @@ def build_services(
     )
     return Services(
         store=store,
+        screen=store.screen,
         read_log=ReadLog(),
         indexes=indexes,
         query_vectors=QueryVectors(encoders, QueryCache()),

@@ -16,7 +16,7 @@ from agent_memory.store import anchors, audit, evidence, records
 from agent_memory.store.anchors import AnchorRow
 from agent_memory.store.evidence import Observation
 from agent_memory.tools.registry import Arguments, Call, Result, tool
-from agent_memory.tools.services import Services, refuse_secrets
+from agent_memory.tools.services import Services
 from agent_memory.tools.writing import full_id, read_anchor
 
 LISTED_MAX: Final = 500
@@ -89,7 +89,7 @@ class ReportResult(Result):
 @tool("write", idempotent=True)
 async def memory_anchor_report(call: Call, args: ReportArguments) -> ReportResult:
     """Report what became of path:, host: and url: anchors you can see; unavailable means you could not look."""
-    refuse_secrets([("reports.detail", report.detail or "") for report in args.reports])
+    call.services.screen.refuse([("reports.detail", report.detail or "") for report in args.reports])
     now = call.services.stamp()
 
     def work(conn: Connection) -> ReportResult:

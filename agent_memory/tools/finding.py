@@ -11,7 +11,6 @@ from pydantic import AfterValidator, Field
 from agent_memory.domain.evidence import evidence_factor, why
 from agent_memory.domain.namespaces import Scopes
 from agent_memory.domain.records import Record
-from agent_memory.domain.screen import screen_text
 from agent_memory.encoder.index import VectorIndex
 from agent_memory.encoder.protocol import Vector
 from agent_memory.retrieval.candidates import Candidate
@@ -73,7 +72,8 @@ async def find(services: Services, wanted: Wanted) -> Found:
     plan = services.indexes.plan(wanted.query)
     key = "" if wanted.text_only else services.indexes.vectors.key
     # A query that carries a secret goes to no encoder: the external one is another machine.
-    vector = await services.query_vectors.get(key, plan.text) if key and screen_text(wanted.query) is None else None
+    sendable = key and services.screen.pattern(wanted.query) is None
+    vector = await services.query_vectors.get(key, plan.text) if sendable else None
     return await services.store.read(
         partial(_find, services=services, wanted=wanted, plan=plan, key=key, vector=vector)
     )

@@ -20,10 +20,10 @@ from agent_memory.domain.records import (
     parse_stamp,
     stamp,
 )
+from agent_memory.domain.screen.memo import ScreenMemo
 from agent_memory.store.anchors import AnchorRow
 from agent_memory.store.evidence import Observation
 from agent_memory.store.transfer import Portable
-from agent_memory.tools.services import refuse_secrets
 from agent_memory.tools.writing import check_anchors
 
 WRITER_MAX_CHARS: Final = 200
@@ -143,7 +143,7 @@ def _parsed(model: type[M], found: Mapping[str, Any]) -> M:
 def _candidate(given: CandidateLine) -> tuple[Draft, list[tuple[str, str]]]:
     checked = _draft(given, None)
     ties = check_anchors(given.anchors)
-    refuse_secrets([*_texts(checked), *(("anchors", anchor) for _, anchor in ties)])
+    ScreenMemo().refuse([*_texts(checked), *(("anchors", anchor) for _, anchor in ties)])
     return checked, ties
 
 
@@ -178,7 +178,7 @@ def _record(given: PortableRecord) -> Portable:
     )
     ties = _ties(record.id, given.anchors)
     seen = _observations(given.observations)
-    refuse_secrets(
+    ScreenMemo().refuse(
         [
             *_texts(checked),
             ("writer", record.writer),

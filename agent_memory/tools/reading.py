@@ -9,7 +9,6 @@ from agent_memory.domain import namespaces
 from agent_memory.domain.budgets import RECORDS_TOKENS, SEARCH_TOKENS, estimate_tokens
 from agent_memory.domain.errors import InvalidArgument
 from agent_memory.domain.records import ID_CHARS, STATES, TYPES, Record, check_id, check_tags, parse_stamp
-from agent_memory.domain.screen import screen_text
 from agent_memory.retrieval.excerpts import allot, window
 from agent_memory.retrieval.query import query_terms
 from agent_memory.store import records
@@ -81,7 +80,7 @@ async def memory_search(call: Call, args: SearchArguments) -> SearchResult:
     found = await find(services, wanted)
     now = services.stamp()
     services.read_log.returned((hit.record.id for hit in found.hits), now)
-    if not args.recall and screen_text(args.query) is None:
+    if not args.recall and services.screen.pattern(args.query) is None:
         services.read_log.asked(
             AskedQuery(
                 at=now,

@@ -30,7 +30,6 @@ from agent_memory.store import anchors, audit, evidence, questions, records
 from agent_memory.store.records import Changes
 from agent_memory.store.scrub import leave_no_trace
 from agent_memory.tools.registry import Arguments, Call, Result, tool
-from agent_memory.tools.services import refuse_secrets
 from agent_memory.tools.views import RecordView, views
 
 
@@ -73,7 +72,9 @@ async def memory_store(call: Call, args: StoreArguments) -> StoreResult:
     )
     ties = check_anchors(args.anchors or ())
     replaced = None if args.supersedes is None else full_id("supersedes", args.supersedes)
-    refuse_secrets([*_texts(checked), *(("anchors", anchor) for _, anchor in ties), ("agent", args.agent or "")])
+    call.services.screen.refuse(
+        [*_texts(checked), *(("anchors", anchor) for _, anchor in ties), ("agent", args.agent or "")]
+    )
     record_id, now, writer = services.new_id(), services.stamp(), call.identity.name
 
     def work(conn: Connection) -> Record:
@@ -124,7 +125,7 @@ async def memory_update(call: Call, args: UpdateArguments) -> UpdateResult:
     changes, ties = _check_changes(args.changes)
     if args.revision < 1:
         raise InvalidArgument("revision", "must be 1 or more, as a reading tool returned it")
-    refuse_secrets([*_change_texts(changes), *(("anchors", anchor) for _, anchor in ties or ())])
+    call.services.screen.refuse([*_change_texts(changes), *(("anchors", anchor) for _, anchor in ties or ())])
     now, writer = call.services.stamp(), call.identity.name
 
     def work(conn: Connection) -> RecordView:
@@ -166,7 +167,7 @@ async def memory_forget(call: Call, args: ForgetArguments) -> ForgetResult:
     """
     record_id = full_id("id", args.id)
     reason = None if args.reason is None else check_line("reason", args.reason, REASON_MAX_CHARS)
-    refuse_secrets([("reason", reason or "")])
+    call.services.screen.refuse([("reason", reason or "")])
     now, writer = call.services.stamp(), call.identity.name
 
     def work(conn: Connection) -> tuple[str, int]:
