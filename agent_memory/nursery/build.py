@@ -32,15 +32,17 @@ from agent_memory.store.read_log import ReadLog
 from agent_memory.store.stems import Stemmer
 from agent_memory.store.worker import Store
 from agent_memory.tools import build_registry
+from agent_memory.tools.registry import Registry
 from agent_memory.tools.services import Policy, Services
 from agent_memory.web.auth import Doorkeeper
 from agent_memory.web.gate import App, Gate
 from agent_memory.web.health import Health
-from agent_memory.web.mcp import McpFront
+from agent_memory.web.mcp_late import LateFront
 from agent_memory.web.rest import build_app
 
 if TYPE_CHECKING:
     from agent_memory.homeassistant.states import EntityStates
+    from agent_memory.web.mcp import McpFront
 
 log = Log("server")
 
@@ -53,7 +55,8 @@ class Parts:
     embedder: Embedder | None
     router: Router
     reviewer: Reviewer
-    front: McpFront
+    registry: Registry
+    front: LateFront
     gate: Gate
     page: App
 
@@ -96,7 +99,7 @@ async def build(
     router = await resources.enter_async_context(_router(settings))
     reviewer = Reviewer(services, router, expiry_days=settings.candidate_expiry_days)
     registry = build_registry()
-    front = McpFront(registry, services, doorkeeper)
+    front = LateFront(partial(_mcp_front, registry, services, doorkeeper))
     embedder = None if encoder is None else Embedder(store, indexes, encoder, older)
     health = Health(
         store,
@@ -110,7 +113,13 @@ async def build(
     app = build_app(registry, services, doorkeeper, health.report, reviewer.ask)
     page = open_page(settings, services, doorkeeper, EncoderWatch(encoder, embedder, indexes), router, mcp_url)
     gate = Gate(mcp=front, app=app, allowed_hosts=settings.allowed_hosts)
-    return Parts(services, embedder, router, reviewer, front, gate, page)
+    return Parts(services, embedder, router, reviewer, registry, front, gate, page)
+
+
+def _mcp_front(registry: Registry, services: Services, doorkeeper: Doorkeeper) -> "McpFront":
+    from agent_memory.web.mcp import McpFront  # see `LateFront`
+
+    return McpFront(registry, services, doorkeeper)
 
 
 def now() -> datetime:

@@ -180,4 +180,4 @@ async def open_world(store: Store, **options: Any) -> AsyncIterator[World]:
         object.__setattr__(parts.services, "now", Ticking())
         object.__setattr__(parts.services, "entropy", random.Random(0).randbytes)
         async with parts.front.run():
-            yield World(store, parts.services, parts.front._registry, parts.gate, parts.reviewer)
+            yield World(store, parts.services, parts.registry, parts.gate, parts.reviewer)
