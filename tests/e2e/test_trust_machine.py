@@ -18,7 +18,7 @@ from typing import Any
 import apsw
 import pytest
 import trio
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, precondition, rule
 
@@ -419,6 +419,8 @@ LONG = "AGENT_MEMORY_LONG" in os.environ
 Memory.TestCase.settings = settings(
     max_examples=400 if LONG else 12,
     stateful_step_count=60 if LONG else 25,
+    # Shrinking a failure takes minutes of server starts: the long form is for that.
+    phases=list(Phase) if LONG else [Phase.generate],
     deadline=None,
     suppress_health_check=list(HealthCheck),
     print_blob=True,
