@@ -18,7 +18,7 @@ from typing import Any
 import apsw
 import pytest
 import trio
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, precondition, rule
 
@@ -53,6 +53,7 @@ class Server:
         self._thread = threading.Thread(target=lambda: trio.run(self._main))
         self._thread.start()
         assert self._ready.wait(20)
+        assert hasattr(self, "world"), "the server did not start; its own traceback stands above"
 
     async def _main(self) -> None:
         self._token, self._stop = trio.lowlevel.current_trio_token(), trio.Event()
@@ -170,7 +171,7 @@ class Memory(RuleBasedStateMachine):
         client=st.sampled_from(CLIENTS),
         namespace=st.sampled_from(PLACES),
         confidence=st.sampled_from([0.0, 0.3, 0.7, 1.0]),
-        anchors=st.lists(st.sampled_from(ANCHORS), unique=True),
+        anchors=st.lists(st.sampled_from(ANCHORS), unique=True, min_size=1),
     )
     def store(self, client: str, namespace: str, confidence: float, anchors: list[str]) -> str:
         return self.keep(client, namespace, confidence, anchors)
@@ -251,8 +252,8 @@ class Memory(RuleBasedStateMachine):
         client=st.sampled_from(CLIENTS),
         reports=st.lists(
             st.tuples(records, st.sampled_from(ANCHORS), st.sampled_from(["ok", "missing", "unavailable"])),
-            min_size=1,
-            max_size=4,
+            min_size=2,
+            max_size=8,
         ),
     )
     def report(self, client: str, reports: list[tuple[str, str, str]]) -> None:
@@ -417,8 +418,10 @@ def check_integrity(conn: apsw.Connection) -> None:
 
 LONG = "AGENT_MEMORY_LONG" in os.environ
 Memory.TestCase.settings = settings(
-    max_examples=400 if LONG else 12,
-    stateful_step_count=60 if LONG else 25,
+    max_examples=400 if LONG else 16,
+    stateful_step_count=60 if LONG else 30,
+    # Shrinking a failure takes minutes of server starts: the long form is for that.
+    phases=list(Phase) if LONG else [Phase.generate],
     deadline=None,
     suppress_health_check=list(HealthCheck),
     print_blob=True,
