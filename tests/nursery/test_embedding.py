@@ -1,6 +1,8 @@
 """The encoder's tasks keep the vectors of the live records current, and nothing they meet stops them or the server."""
 
 import random
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import apsw
@@ -14,7 +16,7 @@ from agent_memory.nursery import embedding
 from agent_memory.nursery.build import build_indexes
 from agent_memory.store.worker import Store
 from support.encoders import Embedding, WordsEncoder, embed
-from support.world import ELSEWHERE, HERE, World, open_world
+from support.world import ELSEWHERE, HERE, Ticking, World, open_world
 
 
 async def restarted(world: World) -> None:
@@ -372,39 +374,48 @@ SEEDS = range(12)
 
 @pytest.mark.parametrize("seed", SEEDS)
 async def test_no_order_of_commits_loading_and_embedding_leaves_a_stale_vector_or_a_ghost(
-    inline_store: Store,
+    tmp_path: Path,
     nursery: trio.Nursery,
     autojump_clock: MockClock,
     monkeypatch: pytest.MonkeyPatch,
     seed: int,
 ) -> None:
     dice = random.Random(seed)
+
+    async def at_length(function: Callable[[], Any], /) -> Any:
+        """A batch takes a moment, in which calls pile up, so that pages and vectors share batches with edits."""
+        await trio.sleep(dice.choice([0, 0, 0.02]))
+        return function()
+
     monkeypatch.setattr(embedding, "PAGE", 2)
     monkeypatch.setattr(embedding, "BATCH", 3)
-    encoder = WordsEncoder(takes_s=0.3)
-    async with open_world(inline_store) as world:
-        ids = [await world.remember(f"note {number} of the start") for number in range(dice.randrange(12))]
-        if dice.random() < 0.6:  # a process before this one
-            async with trio.open_nursery() as first:
-                await (await embed(world, first, encoder)).settle(dice.random() * 2)
-                first.cancel_scope.cancel()
-            await restarted(world)
-        live = await embed(world, nursery, encoder)
-        async with trio.open_nursery() as crowd:
-            for number in range(3):
-                crowd.start_soon(write, live, ids, random.Random(seed * 10 + number), number)
-            crowd.start_soon(look, live, encoder)
-            if dice.random() < 0.4:
-                await trio.sleep(dice.random() * 3)
-                encoder.snapshot = "v2"
-        await live.settle(30)
-        await check(world, encoder)
+    encoder = WordsEncoder(takes_s=0.03)
+    with Store(tmp_path / "data", now=Ticking(), in_thread=at_length) as store:
+        await nursery.start(store.run)
+        async with open_world(store) as world:
+            ids = [await world.remember(f"note {number} of the start") for number in range(dice.randrange(12))]
+            if dice.random() < 0.6:  # a process before this one
+                async with trio.open_nursery() as first:
+                    await (await embed(world, first, encoder)).settle(dice.random() * 0.5)
+                    first.cancel_scope.cancel()
+                await restarted(world)
+            live = await embed(world, nursery, encoder)
+            async with trio.open_nursery() as crowd:
+                for number in range(3):
+                    crowd.start_soon(write, live, ids, random.Random(seed * 10 + number), number)
+                crowd.start_soon(look, live, encoder)
+                if dice.random() < 0.4:
+                    await trio.sleep(dice.random())
+                    encoder.snapshot = "v2"
+            await live.settle(30)
+            await check(world, encoder)
+        nursery.cancel_scope.cancel()
 
 
 async def write(live: Embedding, ids: list[str], dice: random.Random, writer: int) -> None:
-    """Store, edit, move and forget at random moments."""
-    for turn in range(15):
-        await trio.sleep(dice.choice([0, 0, 0.01, 0.1, 0.4]))
+    """Store, edit and forget, often at the very moment at which the encoder answers or a page is read."""
+    for turn in range(25):
+        await trio.sleep(dice.choice([0, 0, 0.01, 0.1]))
         record_id = dice.choice(ids) if ids else ""
         try:
             match dice.randrange(7):
@@ -426,7 +437,7 @@ async def write(live: Embedding, ids: list[str], dice: random.Random, writer: in
 async def look(live: Embedding, encoder: WordsEncoder) -> None:
     """Whenever vectors answer, each cosine is that of the text in the hit."""
     for _ in range(30):
-        await trio.sleep(0.15)
+        await trio.sleep(0.05)
         snapshot = encoder.snapshot
         found = await live.world.call("search", query="note of text", namespace=HERE, limit=50)
         if found["ranking"] == "score" and snapshot == encoder.snapshot:

@@ -1,9 +1,11 @@
 """Measures a real server at several sizes: latency through MCP and REST, throughput, start and memory.
 
     make bench                      1,000, 10,000 and 100,000 records
-    make bench BENCH="--sizes 1000" BENCH="--encoder"
+    make bench BENCH="--sizes 1000 --encoder"
+    make bench BENCH="--vectors --sizes 10000 100000"
 
-Without --encoder vectors are off: the figures are those of the core. Everything runs on this machine, the clients too,
+Without --encoder vectors are off: the figures are those of the core. With --vectors every record has one, and only
+searches are measured. Everything runs on this machine, the clients too,
 so they share its cores with the server.
 """
 
@@ -21,6 +23,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent.parent.parent))
 
 import httpx
+import vectors
 from rich.console import Console
 from rich.table import Table
 from servers import Running, running, seed
@@ -70,13 +73,18 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, metavar="N")
     parser.add_argument("--encoder", action="store_true", help="leave the embedded encoder on")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the seeded folders here and use them again")
+    parser.add_argument("--vectors", action="store_true", help="searches by meaning: every record has a vector")
     given = parser.parse_args()
     console = Console(width=max(Console().width, 100))
-    found = []
+    found: list[Figures] = []
+    by_meaning: list[vectors.VectorFigures] = []
     for size in given.sizes:
         console.print(f"{size:,} records ...", style="dim")
-        found.append(measure(size, encoder=given.encoder, keep=given.keep))
-    console.print(table(found))
+        if given.vectors:
+            by_meaning.append(measure_vectors(size, given.keep))
+        else:
+            found.append(measure(size, encoder=given.encoder, keep=given.keep))
+    console.print(vectors.table(by_meaning) if given.vectors else table(found))
     console.print("command: " + " ".join(["python", *sys.argv]))
 
 
@@ -89,13 +97,21 @@ def measure(size: int, *, encoder: bool, keep: Path | None) -> Figures:
             return figures(server, client, size, seed_s)
 
 
-def prepare(folder: Path, size: int, keep: Path | None) -> float:
+def measure_vectors(size: int, keep: Path | None) -> vectors.VectorFigures:
+    """The figures of searches by meaning, on a folder made for it."""
+    with tempfile.TemporaryDirectory(prefix="agent-memory-bench-") as scratch:
+        folder = Path(scratch) / "data"
+        prepare(folder, size, keep, with_vectors=True)
+        return vectors.measure(folder, size)
+
+
+def prepare(folder: Path, size: int, keep: Path | None, *, with_vectors: bool = False) -> float:
     """A folder with that many records. Returns: seconds that writing them took, 0 when they were kept from before."""
-    kept = keep / f"records-{size}" if keep else None
+    kept = keep / f"{'vectors' if with_vectors else 'records'}-{size}" if keep else None
     if kept and kept.exists():
         shutil.copytree(kept, folder)
         return 0.0
-    took = seed(folder, size)
+    took = seed(folder, size, vectors=with_vectors)
     if kept:
         shutil.copytree(folder, kept)
     return took

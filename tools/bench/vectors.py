@@ -1,0 +1,99 @@
+"""Searches by meaning: every record has a stored vector, and the embedded encoder reads the queries.
+
+Called by `bench.py --vectors`. The vectors are random, so the hits mean nothing; what they cost is the same.
+"""
+
+import statistics
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+from rich.table import Table
+from servers import Running, running
+from texts import Writer
+from wires import headers, mcp_body
+
+SEARCHES = 300
+LOAD_MAX_S = 600.0
+
+
+@dataclass(frozen=True)
+class VectorFigures:
+    """Milliseconds through MCP, one client; MiB of resident memory."""
+
+    records: int
+    ready_s: float
+    loaded_s: float
+    loading: list[float]
+    new: list[float]
+    cached: list[float]
+    start_mib: float
+    end_mib: float
+
+
+def measure(folder: Path, size: int) -> VectorFigures:
+    """All figures of one folder, whose records have their vectors."""
+    with running(folder, encoder=True) as server, httpx.Client(trust_env=False, timeout=60) as client:
+        start_mib = server.resident_mib()
+        writer = Writer(seed=3)
+        loading, loaded_s = until_loaded(server, client, writer)
+        for _ in range(20):
+            search(server, client, writer.query())
+        queries = [writer.query() for _ in range(SEARCHES)]
+        new = [search(server, client, query)[0] for query in queries]
+        cached = [search(server, client, query)[0] for query in queries]
+        return VectorFigures(size, server.ready_s, loaded_s, loading, new, cached, start_mib, server.resident_mib())
+
+
+def until_loaded(server: Running, client: httpx.Client, writer: Writer) -> tuple[list[float], float]:
+    """Search until vectors answer. Returns: what each search took by then, and how long that was."""
+    begun, taken = time.perf_counter(), []
+    while time.perf_counter() - begun < LOAD_MAX_S:
+        took, ranking = search(server, client, writer.query())
+        if ranking == "score":
+            return taken or [took], time.perf_counter() - begun
+        taken.append(took)
+        time.sleep(0.05)
+    raise SystemExit("the vectors were not loaded in time")
+
+
+def search(server: Running, client: httpx.Client, query: str) -> tuple[float, str]:
+    """One search. Returns: milliseconds, and the ranking that answered."""
+    body = mcp_body("search", {"query": query, "namespace": Writer.HOME})
+    started = time.perf_counter()
+    answer: Any = client.post(f"{server.url}/mcp", content=body, headers=headers(server))
+    took = (time.perf_counter() - started) * 1000
+    text = answer.json()["result"]["content"][0]["text"]
+    return took, "score" if '"ranking":"score"' in text else "fts5"
+
+
+def table(found: list[VectorFigures]) -> Table:
+    shown = Table(title="searches by meaning through MCP, one client: median / 95th percentile in ms")
+    shown.add_column("")
+    for each in found:
+        shown.add_column(f"{each.records:,}", justify="right")
+    rows: list[tuple[str, Any]] = [
+        ("search, new query", lambda f: spread(f.new)),
+        ("search, query vector cached", lambda f: spread(f.cached)),
+        (
+            "search while loading (median / slowest)",
+            lambda f: slowest(f.loading),
+        ),
+        ("start to ready, s", lambda f: f"{f.ready_s:.2f}"),
+        ("ready to vectors answering, s", lambda f: f"{f.loaded_s:.1f}"),
+        ("resident at start, MiB", lambda f: f"{f.start_mib:.0f}"),
+        ("resident after searches, MiB", lambda f: f"{f.end_mib:.0f}"),
+    ]
+    for name, show in rows:
+        shown.add_row(name, *(show(each) for each in found))
+    return shown
+
+
+def spread(taken: list[float]) -> str:
+    return f"{statistics.median(taken):.1f} / {statistics.quantiles(taken, n=20)[-1]:.1f}"
+
+
+def slowest(taken: list[float]) -> str:
+    return f"{statistics.median(taken):.1f} / {max(taken):.0f}"
