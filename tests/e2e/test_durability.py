@@ -16,7 +16,7 @@ import trio
 from support.server import Server
 from support.world import HERE
 
-ROUNDS = int(os.environ.get("KILL_ROUNDS", "2"))
+ROUNDS = 20 if "AGENT_MEMORY_LONG" in os.environ else 2
 CLIENTS = 16
 STORES = 1_000
 

@@ -17,7 +17,7 @@ from support.server import Server
 from support.tasks import found_numbers, memories, verdict
 from support.world import HERE
 
-JOBS = int(os.environ.get("ENRICHMENT_TEST_JOBS", "200"))
+JOBS = 2_000 if "AGENT_MEMORY_LONG" in os.environ else 200
 CLOSERS = 8
 WITHIN_S = 30.0 + JOBS / 4
 
