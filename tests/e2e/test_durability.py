@@ -1,6 +1,6 @@
 """A power cut in the middle of a crowd of writers: every answered store is there, once, and found.
 
-`KILL_ROUNDS=20` runs the long form; the default is short enough for every test run.
+`make test-long` runs twenty rounds; the default is short enough for every test run.
 """
 
 import os

@@ -1,6 +1,6 @@
 """Two hundred session notes through a real server, two model servers and a power cut: every job is done exactly once.
 
-`ENRICHMENT_TEST_JOBS=2000` runs the long form.
+`make test-long` runs 2,000 jobs.
 """
 
 import json
