@@ -42,19 +42,19 @@ class StatementScreen:
         if bindings and _WRITES.match(sql):
             table = _TABLE.search(sql)
             values = bindings.values() if isinstance(bindings, Mapping) else bindings
-            self._memo.refuse((table[1] if table else "statement", text) for text in _texts(list(values)))
+            self._memo.refuse((table[1] if table else "statement", text) for text in texts_in(list(values)))
         return True
 
 
-def _texts(value: object) -> Iterator[str]:
+def texts_in(value: object) -> Iterator[str]:
     """Every text in a value, those inside composed JSON included."""
     if isinstance(value, Composed):
-        yield from _texts(json.loads(value))
+        yield from texts_in(json.loads(value))
     elif isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
         for each in value.values():
-            yield from _texts(each)
+            yield from texts_in(each)
     elif isinstance(value, list):
         for each in value:
-            yield from _texts(each)
+            yield from texts_in(each)
