@@ -73,8 +73,8 @@ def stored_findings(data: str | None, environment: Mapping[str, str]) -> list[Fi
 
 
 def _remedy(found: Stored) -> str:
-    if found.table in {"records", "observations", "anchors"}:
-        return 'look at the record, and forget it with memory_forget and "hard": true if it is a secret'
+    if found.table in {"records", "observations", "anchors", "questions"}:
+        return 'look at it, and forget it by that id with memory_forget and "hard": true if it is a secret'
     return "it goes with retention (retention_deleted_days)"
 
 
