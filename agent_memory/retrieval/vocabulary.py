@@ -7,7 +7,6 @@ decide alone whether a record is found. It reads no database; `store.vocabulary`
 
 from bisect import bisect_left
 from collections.abc import Iterable
-from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
@@ -74,14 +73,14 @@ class Vocabulary:
         """Known stems that start with this one and are longer, in alphabetical order, at most `limit`."""
         words = self._arrays().words
         start = bisect_left(words, stem)
-        longer = (word for word in islice(words, start, start + limit + 1) if word != stem)
+        longer = (word for word in words[start : start + limit + 1] if word != stem)
         return [word for word in longer if word.startswith(stem) and self.documents(word)][:limit]
 
     def ending_with(self, stem: str, limit: int) -> list[str]:
         """Known stems that end with this one and are longer, in alphabetical order of their reversed letters."""
         words, tail = self._arrays().reversed_words, stem[::-1]
         start = bisect_left(words, tail)
-        longer = (word for word in islice(words, start, start + limit + 1) if word != tail)
+        longer = (word for word in words[start : start + limit + 1] if word != tail)
         return [word[::-1] for word in longer if word.startswith(tail) and self.documents(word[::-1])][:limit]
 
     def compounds(self, stem: str, limit: int) -> list[str]:
