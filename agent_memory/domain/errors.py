@@ -37,7 +37,7 @@ class UnknownTool(ServiceError, LookupError):
     """No tool has this name; list the tools to find it."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"no tool {name[:60]!r}")
+        super().__init__(f"no tool {name[:60]!r}; tools/list of MCP and GET /api/openapi.json name them")
 
 
 class RecordNotFound(ServiceError, LookupError):
