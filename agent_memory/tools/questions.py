@@ -119,11 +119,17 @@ class AnswerResult(Result):
 
 @tool("read", read_only=True)
 async def memory_answer(call: Call, args: AnswerArguments) -> AnswerResult:
-    """Read the kept answer of a standing question, with its sources. Costs nothing: no search, no model."""
+    """Read the kept answer of a standing question, with its sources. Costs nothing: no search, no model.
+
+    An answer that rests on a record out of reach by now (a link or a hub was taken away) is not given any more.
+    """
     namespace = namespaces.validate(args.namespace)
+    scopes = call.services.scopes(namespace)
 
     def work(conn: Connection) -> AnswerResult:
         question = _find(conn, namespace, args.question)
+        if questions.rests_beyond(conn, question.id, scopes):
+            return AnswerResult(source_ids=[], stale=True)
         cited = [record_id for record_id, named in questions.shown_ids(conn, question.id) if named]
         return AnswerResult(
             answer=question.answer,

@@ -26,7 +26,7 @@ from agent_memory.domain.records import (
     draft,
 )
 from agent_memory.domain.screen import screen_text
-from agent_memory.store import anchors, audit, evidence, questions, records
+from agent_memory.store import anchors, audit, evidence, jobs, questions, records
 from agent_memory.store.records import Changes
 from agent_memory.store.scrub import leave_no_trace
 from agent_memory.tools.registry import Arguments, Call, Result, tool
@@ -180,6 +180,8 @@ async def memory_forget(call: Call, args: ForgetArguments) -> ForgetResult:
         if args.hard:
             records.erase(conn, [record_id])
             audit.empty(conn, record_id)
+            if record.origin == "summary" and record.session is not None:
+                jobs.drop_extraction(conn, record.session)  # it holds the same text
             record_status, revision = "erased", record.revision + 1
         else:
             forgotten = records.forget(conn, record, now=now)
