@@ -21,6 +21,9 @@ TOO_DENSE = "too-dense"
 # hostile text cannot buy time.
 MAX_PLACES = 12288
 MAX_JUDGED = 4096
+# What RE2 may keep of one compiled automaton. All token rules in one need 10 MB on text that looks like keys; with the
+# 8 MB of RE2's default it forgets them over and over and is fifty times slower. Plain text fills a hundredth.
+TABLE_BYTES = 32 << 20
 
 TOKEN_RULES: tuple[Rule, ...] = VENDOR_TOKENS + SHARED_SHAPES
 STRUCTURES: tuple[Structure, ...] = (
@@ -180,6 +183,7 @@ def compile_screen(rules: tuple[Rule, ...] = TOKEN_RULES, structures: tuple[Stru
     latin = re2.Options()
     latin.encoding = re2.Options.Encoding.LATIN1  # bytes in, bytes out: offsets need no translation
     latin.log_errors = False
+    latin.max_mem = TABLE_BYTES
     every = re2.compile(b"(?i)" + b"|".join(b"(" + rule.pattern.encode() + b")" for rule in rules), latin)
     locators = tuple((structure, re2.compile(structure.locator, latin)) for structure in structures)
     return Screen(rules, structures, every, locators, re2.compile(MARKER_PATTERN), re2.compile(BLOB_PATTERN))
