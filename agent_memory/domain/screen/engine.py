@@ -24,6 +24,9 @@ MAX_JUDGED = 4096
 # What RE2 may keep of one compiled automaton. All token rules in one need 10 MB on text that looks like keys; with the
 # 8 MB of RE2's default it forgets them over and over and is fifty times slower. Plain text fills a hundredth.
 TABLE_BYTES = 32 << 20
+# Structures whose signs share an automaton: it knows every mixture of what it looks for that a text holds, so with all
+# of them in one, a text of many mixtures costs more to learn than the passes cost that it saves.
+GROUP_SIZE = 5
 
 TOKEN_RULES: tuple[Rule, ...] = VENDOR_TOKENS + SHARED_SHAPES
 STRUCTURES: tuple[Structure, ...] = (
@@ -79,13 +82,21 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
+class Group:
+    """A few structures in a row, the signs of which are looked for in one pass."""
+
+    signs: Any
+    locators: tuple[tuple[Structure, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Screen:
     """A compiled rule table."""
 
     rules: tuple[Rule, ...]
     structures: tuple[Structure, ...]
     tokens: Any
-    locators: tuple[tuple[Structure, Any], ...]
+    groups: tuple["Group", ...]
     marker: Any
     blob: Any
 
@@ -125,7 +136,7 @@ class Screen:
                 yield _hit(name, data, start, end, view)
 
     def _structures(self, data: bytes, view: View, work: Work) -> Iterator[Hit]:
-        for structure, locator in self.locators:
+        for structure, locator in self._signed(data):
             if view.joined and structure.name not in _ACROSS_LINES:
                 continue
             for match in locator.finditer(data):
@@ -140,6 +151,12 @@ class Screen:
                 name = work.judged[key]
                 if name is not None:
                     yield _hit(name, data, start, end, view)
+
+    def _signed(self, data: bytes) -> Iterator[tuple[Structure, Any]]:
+        """The structures whose sign stands in the data, with their locators: most texts hold few of them."""
+        for group in self.groups:
+            for i in sorted(group.signs.Match(data) or ()):
+                yield group.locators[i]
 
 
 _VENDORS = frozenset(rule.name for rule in VENDOR_TOKENS)
@@ -185,8 +202,16 @@ def compile_screen(rules: tuple[Rule, ...] = TOKEN_RULES, structures: tuple[Stru
     latin.log_errors = False
     latin.max_mem = TABLE_BYTES
     every = re2.compile(b"(?i)" + b"|".join(b"(" + rule.pattern.encode() + b")" for rule in rules), latin)
-    locators = tuple((structure, re2.compile(structure.locator, latin)) for structure in structures)
-    return Screen(rules, structures, every, locators, re2.compile(MARKER_PATTERN), re2.compile(BLOB_PATTERN))
+    groups = []
+    for first in range(0, len(structures), GROUP_SIZE):
+        group = structures[first : first + GROUP_SIZE]
+        signs = re2.Set.SearchSet(latin)
+        for structure in group:
+            signs.Add(structure.sign or structure.locator)
+        signs.Compile()
+        locators = tuple((structure, re2.compile(structure.locator, latin)) for structure in group)
+        groups.append(Group(signs, locators))
+    return Screen(rules, structures, every, tuple(groups), re2.compile(MARKER_PATTERN), re2.compile(BLOB_PATTERN))
 
 
 @functools.lru_cache(maxsize=1)
