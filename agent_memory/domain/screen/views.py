@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 MAX_ROUNDS = 3  # a value encoded four times over was not encoded by accident
+MAX_BACKSLASHES = 4  # before one escape: quoted twice over
 MAX_BLOBS = 512  # base64 runs decoded per text; a text of more is data, whose first runs say what it is
 
 _INVISIBLE = (
@@ -33,9 +34,11 @@ MARKER_PATTERN = "(?i)d{z}o{z}{h}{z}n{z}o{z}t{z}{h}{z}s{z}t{z}o{z}r{z}e".replace
 # Runs of base64, broken over lines or not.
 BLOB_PATTERN = r"[A-Za-z0-9+/_-]{16,}(?:\r?\n[ \t>]*[A-Za-z0-9+/_-]{16,})*={0,2}"
 
+# Each branch begins with its sign, which is what lets `re` skip to it; a run of backslashes is taken whole, so that a
+# long one is looked at once, and its last four belong to the escape.
 _ESCAPE = re.compile(
-    r"(&(?:\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]{2,8}\d?);|(?:%[0-9A-Fa-f]{2})+|(?:\\{1,4}u[0-9a-fA-F]{4})+|"
-    r"\\{1,4}x[0-9a-fA-F]{2}|\\{1,4}[nrtfb\"'/])"
+    r"(&(?:\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]{2,8}\d?);|%[0-9A-Fa-f]{2}(?:%[0-9A-Fa-f]{2})*|"
+    r"\\\\*+(?:u[0-9a-fA-F]{4}(?:\\{1,4}u[0-9a-fA-F]{4})*|x[0-9a-fA-F]{2}|[nrtfb\"'/])?)"
 )
 # A line break between two characters that keys are made of; the indentation and quotes around it are gone by then.
 _INDENT = re.compile(r"\n[ \t>|*+]+")
@@ -109,6 +112,14 @@ def _unescape(escape: str) -> str:
     if escape[0] == "%":
         return _text_or(bytes.fromhex(escape.replace("%", "")), escape)
     bare = escape.lstrip("\\")
+    if not bare:
+        return escape
+    kept = "\\" * (len(escape) - len(bare) - MAX_BACKSLASHES)
+    return kept + _unescape_bare(bare, escape[len(kept) :])
+
+
+def _unescape_bare(bare: str, escape: str) -> str:
+    """A backslash escape decoded, given without its first backslashes and with them."""
     if bare[0] == "u":
         units = bytes.fromhex(re.sub(r"\\*u", "", bare))
         try:
@@ -128,10 +139,16 @@ def _text_or(data: bytes, otherwise: str) -> str:
     return text if text.isprintable() or text in "\r\n\t" or "\n" in text else otherwise
 
 
+_URL_SAFE = bytes.maketrans(b"-_", b"+/")
+_SAMPLE = 200  # characters of a decoded blob that say what it is
+
+
 def decoded_text(blob: str) -> str | None:
     """The text that a base64 string encodes, None when it encodes something else (an image, a digest, a word)."""
-    body = re.sub(r"[\s>=]", "", blob).replace("-", "+").replace("_", "/")
-    body = body[: len(body) // 4 * 4] if len(body) % 4 == 1 else body + "=" * (-len(body) % 4)
+    if not blob.isascii():
+        return None
+    body = blob.encode().translate(_URL_SAFE, b" \t\r\n\f\v>=")
+    body = body[: len(body) // 4 * 4] if len(body) % 4 == 1 else body + b"=" * (-len(body) % 4)
     try:
         head = base64.b64decode(body[:16])
         if any(byte < 9 or 13 < byte < 32 or byte == 127 for byte in head):
@@ -139,6 +156,7 @@ def decoded_text(blob: str) -> str | None:
         data = base64.b64decode(body)
     except (binascii.Error, ValueError):
         return None
-    text = data.decode("utf-8", "replace")
-    printable = sum(map(str.isprintable, text[:200])) + text[:200].count("\n") + text[:200].count("\t")
-    return text if printable >= 0.97 * len(text[:200]) and text[:200].count("\ufffd") <= 1 else None
+    sample = data[: 4 * _SAMPLE].decode("utf-8", "replace")[:_SAMPLE]
+    printable = sum(map(str.isprintable, sample)) + sample.count("\n") + sample.count("\t")
+    readable = printable >= 0.97 * len(sample) and sample.count("\ufffd") <= 1
+    return data.decode("utf-8", "replace") if readable else None
