@@ -11,7 +11,15 @@ from agent_memory.domain.screen import blocks, commands, headers, phrases, prose
 from agent_memory.domain.screen.assign import STRUCTURE as ASSIGNMENT
 from agent_memory.domain.screen.rules import Rule, Structure, Window, is_live, window
 from agent_memory.domain.screen.tokens import SHARED_SHAPES, VENDOR_TOKENS
-from agent_memory.domain.screen.views import BLOB_PATTERN, MARKER_PATTERN, MAX_BLOBS, View, decoded_text, readings
+from agent_memory.domain.screen.views import (
+    BLOB_PATTERN,
+    MARKER_PATTERN,
+    MAX_BLOBS,
+    TooDisguised,
+    View,
+    decoded_text,
+    readings,
+)
 from agent_memory.domain.screen.words import word_set
 
 MARKER = "store-marker"  # not the marker itself: the audit row that names the pattern would carry it
@@ -102,7 +110,12 @@ class Screen:
 
     def hits(self, text: str, work: Work | None = None) -> Iterator[Hit]:
         """Every refusal in a text, the text as sent first."""
-        work = work or Work()
+        try:
+            yield from self._hits(text, work or Work())
+        except TooDisguised:
+            yield Hit(TOO_DENSE, 0, 0, plain=False)
+
+    def _hits(self, text: str, work: Work) -> Iterator[Hit]:
         for view in readings(text, self.decoded_blobs):
             data = view.text.encode()
             for match in self.marker.finditer(data):
@@ -114,8 +127,11 @@ class Screen:
                 return
 
     def is_marked(self, text: str) -> bool:
-        """Whether the do-not-store marker stands in any reading of the text."""
-        return any(self.marker.search(view.text.encode()) for view in readings(text, self.decoded_blobs))
+        """Whether the do-not-store marker stands in any reading of the text, or may stand where none can be built."""
+        try:
+            return any(self.marker.search(view.text.encode()) for view in readings(text, self.decoded_blobs))
+        except TooDisguised:
+            return True
 
     def decoded_blobs(self, text: str) -> str:
         """The texts that stand in base64 inside a text, one a line."""

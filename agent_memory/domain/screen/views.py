@@ -14,6 +14,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 MAX_ROUNDS = 3  # a value encoded four times over was not encoded by accident
+# Escapes decoded, and line breaks taken out, of one text. Each is a character or more of the text as sent, so a field
+# of 16 KiB stays at a quarter; a text of more is refused unread, so that hostile text cannot buy time.
+MAX_UNDONE = 1 << 16
 MAX_BACKSLASHES = 4  # before one escape: quoted twice over
 MAX_BLOBS = 512  # base64 runs decoded per text; a text of more is data, whose first runs say what it is
 
@@ -37,13 +40,17 @@ BLOB_PATTERN = r"[A-Za-z0-9+/_-]{16,}(?:\r?\n[ \t>]*[A-Za-z0-9+/_-]{16,})*={0,2}
 # Each branch begins with its sign, which is what lets `re` skip to it; a run of backslashes is taken whole, so that a
 # long one is looked at once, and its last four belong to the escape.
 _ESCAPE = re.compile(
-    r"(&(?:\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]{2,8}\d?);|%[0-9A-Fa-f]{2}(?:%[0-9A-Fa-f]{2})*|"
-    r"\\\\*+(?:u[0-9a-fA-F]{4}(?:\\{1,4}u[0-9a-fA-F]{4})*|x[0-9a-fA-F]{2}|[nrtfb\"'/])?)"
+    r"(&(?:\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]{2,8}\d?);|%[0-9A-Fa-f]{2}(?:%[0-9A-Fa-f]{2})*+|"
+    r"\\\\*+(?:u[0-9a-fA-F]{4}(?:\\{1,4}u[0-9a-fA-F]{4})*+|x[0-9a-fA-F]{2}|[nrtfb\"'/])?)"
 )
 # A line break between two characters that keys are made of; the indentation and quotes around it are gone by then.
 _INDENT = re.compile(r"\n[ \t>|*+]+")
 _BREAK = re.compile(r"\n(?<=[A-Za-z0-9_\-+/=.%~!:*&?^]\n)(?=[A-Za-z0-9_\-+/=.%~!*&?^])")
 _CONTINUED = ("\\\n", '"\n"', "'\n'", '" +\n"', "' +\n'", '" .\n"', "' .\n'", '"\n+"', '" \n"', '",\n"', "',\n'")
+
+
+class TooDisguised(ValueError):
+    """The text holds more disguises than any honest field; it can only be refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +67,7 @@ def readings(text: str, decode_blobs: Callable[[str], str]) -> Iterator[View]:
     """Readings of a text, the text as sent first; the later ones only where they differ.
 
     `decode_blobs` answers the texts that stand in base64 inside a text, joined by newlines.
+    Raises: TooDisguised: where a reading would be that cannot be built in bounded time.
     """
     text = text.encode("utf-8", "replace").decode()  # a lone surrogate becomes "?", so that offsets stay
     yield View(text, plain=True)
@@ -80,20 +88,30 @@ def _joined(text: str) -> str:
         return text
     joined = _INDENT.sub("\n", text.replace("\r\n", "\n"))
     for ending in _CONTINUED:
-        joined = joined.replace(ending, "")
-    joined = _BREAK.sub("", joined)
+        if ending[0] in joined:
+            joined = joined.replace(ending, "")
+    joined, breaks = _BREAK.subn("", joined, MAX_UNDONE)
+    if breaks == MAX_UNDONE:
+        raise TooDisguised
     return joined if len(joined) != len(text) else text
 
 
 def undisguised(text: str) -> str:
-    """The text with escapes decoded, invisible characters removed and look-alikes folded to ASCII."""
+    """The text with escapes decoded, invisible characters removed and look-alikes folded to ASCII.
+
+    Raises: TooDisguised: more than `MAX_UNDONE` escapes.
+    """
+    left = MAX_UNDONE
     for _ in range(MAX_ROUNDS):
         before = text
         if not text.isascii() and _FOLDABLE.search(text):
             text = _HYPHEN.sub("-", _INVISIBLE_RUN.sub("", text))
             text = unicodedata.normalize("NFKC", text)
         if "\\" in text or "%" in text or "&" in text:
-            pieces = _ESCAPE.split(text)
+            pieces = _ESCAPE.split(text, left)
+            left -= len(pieces) // 2
+            if left <= 0:
+                raise TooDisguised
             known = {escape: _unescape(escape) for escape in set(pieces[1::2])}
             pieces[1::2] = [known[escape] for escape in pieces[1::2]]
             text = "".join(pieces)
