@@ -9,7 +9,7 @@ from typing import Any
 
 from agent_memory.domain.screen import blocks, commands, headers, phrases, prose, urls, values
 from agent_memory.domain.screen.assign import STRUCTURE as ASSIGNMENT
-from agent_memory.domain.screen.rules import Rule, Structure, Window, is_live, window
+from agent_memory.domain.screen.rules import Rule, Structure, is_live, surroundings, window
 from agent_memory.domain.screen.tokens import SHARED_SHAPES, VENDOR_TOKENS
 from agent_memory.domain.screen.views import (
     BLOB_PATTERN,
@@ -25,9 +25,9 @@ from agent_memory.domain.screen.words import word_set
 MARKER = "store-marker"  # not the marker itself: the audit row that names the pattern would carry it
 TOO_DENSE = "too-dense"
 # Places found in one text over all its readings, and different ones judged. The labelled texts, all about credentials,
-# hold one place in 50 bytes, so an honest field of 16 KiB stays far below; a text of more is refused unread, so that
+# hold at most 809 and 541 in 16 KiB, so an honest field stays far below; a text of more is refused unread, so that
 # hostile text cannot buy time.
-MAX_PLACES = 12288
+MAX_PLACES = 8192
 MAX_JUDGED = 4096
 # What RE2 may keep of one compiled automaton. All token rules in one need 10 MB on text that looks like keys; with the
 # 8 MB of RE2's default it forgets them over and over and is fifty times slower. Plain text fills a hundredth.
@@ -82,7 +82,8 @@ class Work:
     """How much a screening did; the tests bound it, for times differ from machine to machine."""
 
     places: int = 0
-    judged: dict[tuple[str, Window], str | None] = field(default_factory=dict)  # readings repeat most of their places
+    # Readings repeat most of their places, so a place is judged once: structure, whether lines were joined, and bytes.
+    judged: dict[tuple[str, bool, tuple[bytes, bytes, bytes]], str | None] = field(default_factory=dict)
 
     def spent(self) -> bool:
         """Whether the text has used up what any honest text needs."""
@@ -160,10 +161,10 @@ class Screen:
                 if work.spent():
                     return
                 start, end = match.span()
-                place = window(data, start, end, joined=view.joined)
-                key = (structure.name, place)
+                parts = surroundings(data, start, end)
+                key = (structure.name, view.joined, parts)
                 if key not in work.judged:
-                    work.judged[key] = structure.judge(place)
+                    work.judged[key] = structure.judge(window(parts, joined=view.joined))
                 name = work.judged[key]
                 if name is not None:
                     yield _hit(name, data, start, end, view)
