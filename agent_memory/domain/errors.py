@@ -43,8 +43,9 @@ class UnknownTool(ServiceError, LookupError):
 class RecordNotFound(ServiceError, LookupError):
     """No live record has this id; search or list records to find current ids."""
 
-    def __init__(self, record_id: str) -> None:
-        super().__init__(f"no live record {record_id}")
+    def __init__(self, record_id: str, superseded_by: str | None = None) -> None:
+        successor = f"; it was superseded by {superseded_by}" if superseded_by else ""
+        super().__init__(f"no live record {record_id}{successor}")
         self.record_id = record_id
 
 

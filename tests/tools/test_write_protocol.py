@@ -84,7 +84,7 @@ async def test_an_unknown_argument_is_answered_with_those_that_are_known_in_its_
 
 async def test_a_superseded_or_forgotten_record_takes_no_update_and_no_evidence(world: World) -> None:
     old = await world.remember("old")
-    await world.remember("new", supersedes=old)
+    new = await world.remember("new", supersedes=old)
     gone = await world.remember("gone")
     await world.call("forget", id=gone)
     for record_id in (old, gone):
@@ -92,6 +92,8 @@ async def test_a_superseded_or_forgotten_record_takes_no_update_and_no_evidence(
             await world.call("update", id=record_id, revision=2, changes={"status": "active"})
         with pytest.raises(RecordNotFound):
             await world.call("corroborate", id=record_id, quote="q", stance="corroborates")
+    with pytest.raises(RecordNotFound, match=f"no live record {old}; it was superseded by {new}$"):
+        await world.remember("late", supersedes=old)
 
 
 def test_store_candidate_is_the_only_writer_of_candidates() -> None:
