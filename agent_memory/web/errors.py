@@ -7,7 +7,7 @@ import trio
 
 from agent_memory.domain import errors
 from agent_memory.domain.errors import ServiceError
-from agent_memory.logs import Log
+from agent_memory.logs import Log, place_of
 from agent_memory.web.requests import RequestRefused
 
 log = Log("web")
@@ -79,13 +79,5 @@ def bug(path: str, error: Exception) -> RequestRefused:
         raise error
     # Clients put anything behind the known prefixes, so only the start of a path is logged.
     route = "/".join(path.split("/")[:3])[:40]
-    log.error("bug", path=route, kind=type(error).__name__, at_line=_place(error))
+    log.error("bug", path=route, kind=type(error).__name__, at_line=place_of(error))
     return RequestRefused(500, "internal", "the server failed on this request; its log says where")
-
-
-def _place(error: BaseException) -> str:
-    """file:line of the innermost frame."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace is not None else "?"
