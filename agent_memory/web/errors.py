@@ -21,7 +21,6 @@ STATUSES: Final[dict[type[ServiceError], tuple[int, str]]] = {
     errors.UnknownTool: (404, "unknown_tool"),
     errors.RecordNotFound: (404, "not_found"),
     errors.QuestionNotFound: (404, "not_found"),
-    errors.AmbiguousId: (409, "ambiguous_id"),
     errors.RevisionConflict: (409, "revision_conflict"),
     errors.Conflict: (409, "conflict"),
     errors.Expired: (410, "expired"),
@@ -49,8 +48,6 @@ def body_of(error: ServiceError) -> dict[str, Any]:
             detail |= {"field": error.field, "pattern": error.pattern}
         case errors.InvalidArgument():
             detail |= {"field": error.field}
-        case errors.AmbiguousId():
-            detail |= {"matches": list(error.matches)}
         case errors.Busy():
             detail |= {"retry_after_s": error.retry_after_s}
     return {"error": detail}
