@@ -79,6 +79,21 @@ async def find(services: Services, wanted: Wanted) -> Found:
     )
 
 
+async def earlier_like(services: Services, candidate: Record, limit: int) -> list[Hit]:
+    """What is most like a candidate in its namespace's reach: active records, and candidates that waited before it.
+
+    The nightly review and the person at the page compare it with the same ones.
+    """
+    wanted = Wanted(
+        query=f"{candidate.title}\n{candidate.content}"[:QUERY_READ_CHARS],
+        scopes=services.scopes(candidate.namespace),
+        limit=limit,
+        exclude=(candidate.id,),
+        filters=Filters(candidates_before=candidate.id),
+    )
+    return (await find(services, wanted)).hits
+
+
 def _find(
     conn: Connection, *, services: Services, wanted: Wanted, plan: QueryPlan, key: str, vector: Vector | None
 ) -> Found:
