@@ -43,9 +43,12 @@ async def test_kill_9_during_embedding_loses_nothing_and_the_next_start_goes_on(
                 reply = await client.post("/api/store", json=record)
                 assert reply.status_code == 200, reply.text
                 stored[reply.json()["id"]] = (title, content.strip())
-            # Some are embedded by now, and some are not, unless this machine is faster than any.
+            with trio.fail_after(30):
+                while (await waiting(client))[0] in (0, RECORDS):  # noqa: ASYNC110 - another process
+                    await trio.sleep(0.01)
         server.kill()
         before = dict(server.rows("SELECT record_id, hex(vector) FROM embeddings"))
+        assert 0 < len(before) < RECORDS
         assert set(before) <= set(stored)
         server.start()
         async with server.client() as client:
