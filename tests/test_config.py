@@ -39,7 +39,7 @@ def test_nothing_configured_gives_the_defaults(folder: Path) -> None:
         ("claude-code", {"read", "write", "delete"}),
         ("codex", {"read", "write", "delete"}),
     ]
-    assert (found.review_at, found.fusion, found.embed_url, found.ollama_models) == (time(3, 0), "rrf", None, {})
+    assert (found.review_at, found.fusion, found.embed_url, found.ollama_models) == (time(3, 0), "score", None, {})
     assert (found.data_dir, found.options_file, found.given) == (folder, None, frozenset())
     assert found.home_assistant is None
     assert not found.in_addon
@@ -135,13 +135,13 @@ def test_a_byte_order_mark_does_no_harm(folder: Path) -> None:
 
 
 def test_a_named_options_file_must_exist_and_replaces_the_data_folders(folder: Path, tmp_path: Path) -> None:
-    settings(folder, {"fusion": "score"})
+    settings(folder, {"fusion": "rrf"})
     other = tmp_path / "mine.json"
     with pytest.raises(OptionError, match=r"mine\.json: cannot be read \(No such file"):
         load(str(folder), str(other), {})
     other.write_text("{}")
     found = load(str(folder), str(other), {})
-    assert (found.fusion, found.options_file) == ("rrf", other)
+    assert (found.fusion, found.options_file) == ("score", other)
 
 
 def test_the_home_assistant_token_never_stands_in_a_repr(folder: Path) -> None:

@@ -58,14 +58,18 @@ def install_model(name: str, data: str | None, to: Path | None, hub: str | None)
     target = (to or home / FOLDER / name).absolute()
     say(f"{name} ({chosen.licence}), {_mb(chosen)} MB from {chosen.repository}, into {target}")
     with refusals(), _progress() as progress:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
-            trio.run(_install, chosen, target, hub or catalogue.HUB, progress)
+            trio.run(_install, chosen, target, (hub or catalogue.HUB).rstrip("/"), progress)
         except InstallFailed as error:
             fail(error)
+        except KeyboardInterrupt:
+            fail("interrupted; call it again to go on")
     # The option is read relative to the data folder.
     shown = target.relative_to(home).as_posix() if target.is_relative_to(home) else str(target)
     say(f'installed; to use it, set "embed_model_dir": "{shown}" in {home / "options.json"}')
     say(f"or AGENT_MEMORY_EMBED_MODEL_DIR={shown}, and restart. Until every record is embedded the old vectors answer")
+    click.echo(target)
 
 
 async def _install(chosen: "Model", target: Path, hub: str, progress: "Progress") -> None:

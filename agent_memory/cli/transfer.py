@@ -49,7 +49,7 @@ def import_(file: BinaryIO, data: str | None) -> None:
     from agent_memory.tools.transfer import ImportReport, import_lines
 
     folder = load_folder(data)
-    logs.configure("WARNING")
+    logs.configure()
 
     def now() -> datetime:
         return datetime.now(UTC)

@@ -3,18 +3,20 @@
 How two misses fit "last definitive state": an anchor keeps its last definitive state (seed 001), and one states list
 without the entity is not definitive, because Home Assistant answers 200 while integrations still load (ADDON.md
 section 6). It becomes definitive when the next sweep that could look does not find the entity either. A client's
-report through `memory_anchor_report` is definitive at once: the client looked at the thing itself.
+report through `memory_anchor_report` is definitive at once: the client looked at the thing itself. Two sweeps within
+one start of Home Assistant are one look: a miss soon after a miss does not count.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Generic, TypeVar
 
 from agent_memory.domain.anchors import AnchorState, Change, apply_report
 
 K = TypeVar("K")
 MISSES_BEFORE_MISSING = 2  # ADDON.md section 6
+MISSES_APART = timedelta(minutes=15)  # Home Assistant loads its integrations for minutes after a start
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,13 @@ def entities_in(status: int | None, body: object) -> frozenset[str] | None:
     return found if all(isinstance(entity_id, str) for entity_id in ids) else None
 
 
-def sweep(anchors: Mapping[K, tuple[str, AnchorState]], present: frozenset[str] | None, now: datetime) -> Sweep[K]:
+def sweep(
+    anchors: Mapping[K, tuple[str, AnchorState]],
+    present: frozenset[str] | None,
+    now: datetime,
+    *,
+    just_missed: Collection[K] = (),
+) -> Sweep[K]:
     """What a sweep does to the entity anchors.
 
     An entity that is listed is `ok`, whatever its state: `unavailable` there means a device is off, and the entity
@@ -53,10 +61,13 @@ def sweep(anchors: Mapping[K, tuple[str, AnchorState]], present: frozenset[str] 
       anchors: the caller's key per anchor → its entity id and its state now.
       present: what `entities_in` returned.
       now: aware UTC.
+      just_missed: anchors whose last miss is younger than `MISSES_APART`; another does not count.
     Returns: a change for every anchor whose stored fields differ afterwards, and no others.
     """
     changes: dict[K, Change] = {}
     for key, (entity_id, before) in anchors.items():
+        if present is not None and entity_id not in present and key in just_missed:
+            continue
         change = _judge(before, None if present is None else entity_id in present, now)
         if change.after != before:
             changes[key] = change

@@ -42,10 +42,6 @@ class Identity:
     scopes: frozenset[str]
     writer: bool
 
-    def author(self, agent: str | None) -> str:
-        """The name recorded as the writer: a token client's own, whatever `agent` claims."""
-        return self.name if self.writer else agent or self.name
-
 
 def new_token(random_bytes: Callable[[int], bytes]) -> str:
     """A fresh token: 256 random bits as URL-safe text.

@@ -37,7 +37,7 @@ class UnknownTool(ServiceError, LookupError):
     """No tool has this name; list the tools to find it."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"no tool {name[:60]!r}")
+        super().__init__(f"no tool {name[:60]!r}; tools/list of MCP and GET /api/openapi.json name them")
 
 
 class RecordNotFound(ServiceError, LookupError):
@@ -46,6 +46,13 @@ class RecordNotFound(ServiceError, LookupError):
     def __init__(self, record_id: str) -> None:
         super().__init__(f"no live record {record_id}")
         self.record_id = record_id
+
+
+class QuestionNotFound(ServiceError, LookupError):
+    """No standing question of this namespace has this id or text; list the questions, or declare it."""
+
+    def __init__(self) -> None:
+        super().__init__("no standing question here has this id or text; memory_questions lists them")
 
 
 class AmbiguousId(ServiceError):

@@ -77,8 +77,3 @@ def evidence_factor(asserted: float, effective: float) -> float:
 def why(proofs: int, refutations: int) -> str:
     """The evidence in words for a hit: `2 for/1 against`, or `asserted, unwitnessed`."""
     return f"{proofs} for/{refutations} against" if proofs or refutations else "asserted, unwitnessed"
-
-
-def why_factor(factor: float) -> str:
-    """What a fused ranking adds to `why` when evidence moved the score: `evidence x0.62`; empty when it did not."""
-    return "" if factor == 1.0 else f"evidence x{factor:.2f}"

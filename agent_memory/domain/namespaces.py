@@ -97,11 +97,6 @@ def validate(namespace: str, field: str = FIELD) -> str:
     return canonical
 
 
-def is_repository(namespace: str) -> bool:
-    """Whether a canonical namespace is one of a git repository (what a hub reaches)."""
-    return namespace.split("/", 1)[0] in REPOSITORY_KINDS
-
-
 def topic_scopes(topics: Sequence[str]) -> tuple[str, ...]:
     """Topics as namespaces, in the order given, each once; `x` and `topics/x` mean the same.
 

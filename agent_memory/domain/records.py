@@ -107,9 +107,9 @@ def parse_stamp(field: str, text: str) -> datetime:
     """
     try:
         moment = datetime.fromisoformat(text)
-    except ValueError:
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):  # the first and the last day have no UTC time in every zone
         raise InvalidArgument(field, "must be an ISO 8601 time such as 2026-03-01T12:00:00Z") from None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
 
 
 def check_id(field: str, text: str) -> str:

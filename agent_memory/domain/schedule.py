@@ -1,26 +1,6 @@
 """When a task that runs once a day at a local clock time is due next; keeps no clock and sleeps for nothing."""
 
-import re
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
-
-from agent_memory.domain.errors import InvalidArgument
-
-DEFAULT_REVIEW_AT = "03:00"
-OFF = "off"
-
-
-def parse_daily(text: str, field: str = "review_at") -> time | None:
-    """Read a local `HH:MM`; None means off, an empty text the default 03:00.
-
-    Raises: InvalidArgument: anything else.
-    """
-    value = text.strip().lower() or DEFAULT_REVIEW_AT
-    if value == OFF:
-        return None
-    match = re.fullmatch(r"([01][0-9]|2[0-3]):([0-5][0-9])", value)
-    if match is None:
-        raise InvalidArgument(field, f"found {text!r}; allowed: a local time HH:MM from 00:00 to 23:59, or off")
-    return time(int(match[1]), int(match[2]))
 
 
 def next_daily(at: time, now: datetime, zone: tzinfo | None) -> datetime:

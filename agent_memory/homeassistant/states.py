@@ -38,11 +38,11 @@ class EntityStates:
 
 
 @asynccontextmanager
-async def open_states(url: str, token: str) -> AsyncIterator[EntityStates]:
-    """A reader for the Home Assistant at this URL; contacts nothing by itself."""
+async def open_states(url: str, token: str, *, timeout_s: float = TIMEOUT_S) -> AsyncIterator[EntityStates]:
+    """A reader for the Home Assistant at this URL; contacts nothing by itself, and follows no redirect."""
     headers = {"Authorization": f"Bearer {token}"}
     async with httpx.AsyncClient(base_url=url, headers=headers, timeout=None) as http:  # noqa: S113 - see `read`
-        yield EntityStates(http)
+        yield EntityStates(http, timeout_s=timeout_s)
 
 
 async def _body(answer: httpx.Response) -> bytes:

@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-import httpx
-
 from agent_memory.domain.errors import InvalidArgument
 
 
@@ -27,13 +25,14 @@ def read_endpoint(url: str, field: str, *, direct: bool = False) -> Endpoint:
 
     Raises: InvalidArgument: anything else; the text never repeats the credentials of the URL.
     """
+    import httpx  # here: most servers have no model server, and never need it
+
     text = url.strip().rstrip("/")
     try:
         parts = urlsplit(text)
         port = parts.port
-        httpx.URL(
-            text
-        )  # the client's own rules (IDNA hosts, control characters) are checked here, not at the first call
+        # The client's own rules (IDNA hosts, control characters) are checked here, not at the first call.
+        httpx.URL(text)
     except (ValueError, httpx.InvalidURL):
         raise InvalidArgument(field, "found an address that is no URL; allowed: http://host[:port][/v1]") from None
     if (

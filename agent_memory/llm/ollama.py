@@ -1,16 +1,19 @@
 """The client of Ollama's own API: `GET /api/tags` and `POST /api/chat`."""
 
-import httpx
+from typing import TYPE_CHECKING
 
 from agent_memory.llm.chat import TEMPERATURE, ChatReply, ChatRequest
 from agent_memory.llm.errors import BadReply
 from agent_memory.llm.wire import exchange
 
+if TYPE_CHECKING:
+    import httpx
+
 
 class OllamaClient:
     """Speaks to one Ollama server over an HTTP client whose base URL is the server's root."""
 
-    def __init__(self, http: httpx.AsyncClient) -> None:
+    def __init__(self, http: "httpx.AsyncClient") -> None:
         self._http = http
 
     async def probe(self) -> None:

@@ -1,16 +1,19 @@
 """The client of OpenAI-style servers (llama-server, llama-swap): `GET /v1/models` and `POST /v1/chat/completions`."""
 
-import httpx
+from typing import TYPE_CHECKING
 
 from agent_memory.llm.chat import TEMPERATURE, ChatReply, ChatRequest
 from agent_memory.llm.errors import BadReply
 from agent_memory.llm.wire import exchange
 
+if TYPE_CHECKING:
+    import httpx
+
 
 class OpenAIClient:
     """Speaks to one server over an HTTP client whose base URL ends in `/v1`."""
 
-    def __init__(self, http: httpx.AsyncClient) -> None:
+    def __init__(self, http: "httpx.AsyncClient") -> None:
         self._http = http
 
     async def probe(self) -> None:

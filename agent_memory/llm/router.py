@@ -4,16 +4,15 @@ import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from agent_memory.llm.chains import Chains
 from agent_memory.llm.chat import ChatReply, ChatRequest, ModelClient
-from agent_memory.llm.endpoints import Endpoint
 from agent_memory.llm.errors import Attempt, EveryModelFailed, ModelError, NoServerLive, ServerSilent
-from agent_memory.llm.ollama import OllamaClient
-from agent_memory.llm.openai import OpenAIClient
 from agent_memory.llm.servers import Server, ServerStatus
-from agent_memory.llm.wire import open_http
+
+if TYPE_CHECKING:
+    from agent_memory.llm.endpoints import Endpoint
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -98,11 +97,16 @@ class Router:
 
 
 @asynccontextmanager
-async def open_router(endpoints: Sequence[Endpoint], chains: Chains, timeout_s: float) -> AsyncIterator[Router]:
+async def open_router(endpoints: "Sequence[Endpoint]", chains: Chains, timeout_s: float) -> AsyncIterator[Router]:
     """A router with one HTTP client per server, closed with the block. No server is contacted by opening it."""
     async with AsyncExitStack() as stack:
         servers = []
         for endpoint in endpoints:
+            # Only here, so that a server without model servers starts without an HTTP client.
+            from agent_memory.llm.ollama import OllamaClient
+            from agent_memory.llm.openai import OpenAIClient
+            from agent_memory.llm.wire import open_http
+
             http = await stack.enter_async_context(open_http(endpoint.url))
             client: ModelClient = OpenAIClient(http) if endpoint.openai else OllamaClient(http)
             servers.append(Server(endpoint.shown, client, direct=endpoint.direct))

@@ -2,12 +2,12 @@
 
 import secrets
 from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from typing import TYPE_CHECKING
 
-import structlog
 from apsw import Connection
 
 from agent_memory.config import Settings
@@ -18,25 +18,33 @@ from agent_memory.encoder.cache import QueryCache
 from agent_memory.encoder.protocol import Encoder, EncoderUnavailable
 from agent_memory.encoder.queries import QueryVectors
 from agent_memory.encoder.textmodel import shipped_vocabulary
-from agent_memory.homeassistant.states import EntityStates, open_states
+from agent_memory.llm.chains import chains_of
+from agent_memory.llm.router import Router, open_router
+from agent_memory.logs import Log
 from agent_memory.nursery.embedding import Embedder
 from agent_memory.nursery.encoders import open_encoders
 from agent_memory.nursery.page import EncoderWatch, open_page
+from agent_memory.nursery.review import Reviewer
 from agent_memory.retrieval.concepts import shipped_concepts
 from agent_memory.retrieval.live import LiveIndexes
-from agent_memory.store import audit, records, token_file, usage
+from agent_memory.store import audit, jobs, queries, questions, records, token_file, usage
 from agent_memory.store.read_log import ReadLog
 from agent_memory.store.stems import Stemmer
 from agent_memory.store.worker import Store
 from agent_memory.tools import build_registry
+from agent_memory.tools.registry import Registry
 from agent_memory.tools.services import Policy, Services
 from agent_memory.web.auth import Doorkeeper
 from agent_memory.web.gate import App, Gate
 from agent_memory.web.health import Health
-from agent_memory.web.mcp import McpFront
+from agent_memory.web.mcp_late import LateFront
 from agent_memory.web.rest import build_app
 
-log = structlog.get_logger("server")
+if TYPE_CHECKING:
+    from agent_memory.homeassistant.states import EntityStates
+    from agent_memory.web.mcp import McpFront
+
+log = Log("server")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +53,10 @@ class Parts:
 
     services: Services
     embedder: Embedder | None
-    front: McpFront
+    router: Router
+    reviewer: Reviewer
+    registry: Registry
+    front: LateFront
     gate: Gate
     page: App
 
@@ -76,7 +87,7 @@ async def build(
     """Build everything on an open store.
 
     Args:
-      resources: closes the HTTP clients of encoders and Home Assistant.
+      resources: closes the HTTP clients of encoders, model servers and Home Assistant.
       announce: called with client and token for every token made now.
       mcp_url: where agents reach the server; the page repeats it.
     """
@@ -85,13 +96,30 @@ async def build(
     encoder, older = await resources.enter_async_context(open_encoders(settings, store))
     states = await _states(settings, resources)
     services = build_services(settings, store, indexes, [each for each in (encoder, older) if each], states)
+    router = await resources.enter_async_context(_router(settings))
+    reviewer = Reviewer(services, router, expiry_days=settings.candidate_expiry_days)
     registry = build_registry()
-    front = McpFront(registry, services, doorkeeper)
+    front = LateFront(partial(_mcp_front, registry, services, doorkeeper))
     embedder = None if encoder is None else Embedder(store, indexes, encoder, older)
-    health = Health(store, settings.data_dir, started_at=now(), encoder=encoder, embedder=embedder)
-    app = build_app(registry, services, doorkeeper, health.report)
-    page = open_page(settings, services, doorkeeper, EncoderWatch(encoder, embedder, indexes), mcp_url)
-    return Parts(services, embedder, front, Gate(mcp=front, app=app, allowed_hosts=settings.allowed_hosts), page)
+    health = Health(
+        store,
+        settings.data_dir,
+        started_at=now(),
+        encoder=encoder,
+        embedder=embedder,
+        servers=router,
+        review=reviewer,
+    )
+    app = build_app(registry, services, doorkeeper, health.report, reviewer.ask)
+    page = open_page(settings, services, doorkeeper, EncoderWatch(encoder, embedder, indexes), router, mcp_url)
+    gate = Gate(mcp=front, app=app, allowed_hosts=settings.allowed_hosts)
+    return Parts(services, embedder, router, reviewer, registry, front, gate, page)
+
+
+def _mcp_front(registry: Registry, services: Services, doorkeeper: Doorkeeper) -> "McpFront":
+    from agent_memory.web.mcp import McpFront  # see `LateFront`
+
+    return McpFront(registry, services, doorkeeper)
 
 
 def now() -> datetime:
@@ -107,12 +135,14 @@ async def _prepare(store: Store, settings: Settings) -> None:
         usage.start_counting(conn, now=at)
         moves = {
             old: new
-            for old in records.namespaces(conn)
+            for old in {*records.namespaces(conn), *questions.namespaces(conn)}
             if (new := namespaces.rename(old, settings.namespace_renames)) != old
         }
         for old, new in moves.items():
             moved = records.rename_namespaces(conn, {old: new}, now=at)
             context = {"from": old, "records": moved}
+            for table in (questions, queries, jobs):
+                table.rename_namespaces(conn, {old: new})
             audit.note(conn, at=at, client="server", action="rename", namespace=new, context=context)
         return len(moves)
 
@@ -129,10 +159,22 @@ def _doorkeeper(settings: Settings, announce: Callable[[str, str], None]) -> Doo
     return Doorkeeper(issued.clients, reload=token_file.Watcher(settings.data_dir, settings.clients).changed)
 
 
-async def _states(settings: Settings, resources: AsyncExitStack) -> EntityStates | None:
+def _router(settings: Settings) -> AbstractAsyncContextManager[Router]:
+    chains = chains_of(settings.ollama_model, settings.ollama_models)
+    if settings.ollama_url is None:
+        return open_router((), chains, settings.ollama_timeout_s)
+    from agent_memory.llm.endpoints import read_endpoints
+
+    endpoints = read_endpoints(settings.ollama_url, settings.ollama_fallback_url, settings.ollama_direct_urls)
+    return open_router(endpoints, chains, settings.ollama_timeout_s)
+
+
+async def _states(settings: Settings, resources: AsyncExitStack) -> "EntityStates | None":
     access = settings.home_assistant
     if access is None or access.token is None:
         return None
+    from agent_memory.homeassistant.states import open_states  # httpx: a tenth of a second that few need
+
     return await resources.enter_async_context(open_states(access.url, access.token))
 
 
@@ -141,7 +183,7 @@ def build_services(
     store: Store,
     indexes: LiveIndexes,
     encoders: Sequence[Encoder],
-    states: EntityStates | None,
+    states: "EntityStates | None",
 ) -> Services:
     """What the tools work with, from the settings."""
     policy = Policy(
@@ -156,6 +198,7 @@ def build_services(
     )
     return Services(
         store=store,
+        screen=store.screen,
         read_log=ReadLog(),
         indexes=indexes,
         query_vectors=QueryVectors(encoders, QueryCache()),

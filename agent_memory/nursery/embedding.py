@@ -6,18 +6,18 @@ from functools import partial
 from typing import Final
 
 import numpy as np
-import structlog
 import trio
 
 from agent_memory.domain.errors import ServiceError
 from agent_memory.encoder.protocol import Encoder, EncoderUnavailable, Matrix, TextRefused
 from agent_memory.encoder.queries import key_of
+from agent_memory.logs import Log
 from agent_memory.retrieval.live import LiveIndexes
 from agent_memory.store import embeddings, search
 from agent_memory.store.embeddings import Embeddable, Embedding, Page
 from agent_memory.store.worker import Store
 
-log = structlog.get_logger("encoder")
+log = Log("encoder")
 
 PAGE: Final = 250  # records read at a time while loading: 5 ms of the store, between which searches run
 BATCH: Final = 32  # records encoded between two looks at what is waiting

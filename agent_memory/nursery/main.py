@@ -11,15 +11,19 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-import structlog
 import trio
 from hypercorn.config import Config as HypercornConfig
 from hypercorn.trio import serve as hypercorn_serve
 
 from agent_memory import __version__
 from agent_memory.config import Settings
+from agent_memory.llm.probes import run_probe
+from agent_memory.logs import Log
+from agent_memory.nursery.answers import Answerer, Refresher
 from agent_memory.nursery.build import Parts, build, build_indexes, now
+from agent_memory.nursery.extraction import Extractor
 from agent_memory.nursery.h11 import answer_in_json
+from agent_memory.nursery.jobs import Consumer, Handler, consumer_count, take_over
 from agent_memory.nursery.readings import run_read_log
 from agent_memory.nursery.retention import run_retention
 from agent_memory.nursery.sweep import run_anchor_sweep
@@ -27,7 +31,7 @@ from agent_memory.nursery.words import load_words
 from agent_memory.store.worker import Store
 from agent_memory.web.gate import App
 
-log = structlog.get_logger("server")
+log = Log("server")
 
 GRACE_S: Final = 8.0  # for running requests after a stop signal; a container is killed 10 s after it
 BACKLOG: Final = 256
@@ -111,8 +115,21 @@ def tasks(settings: Settings, parts: Parts) -> list[Callable[..., Awaitable[Any]
         found += [parts.embedder.run, parts.embedder.run_probe]
     if services.entity_states is not None:
         found.append(partial(run_anchor_sweep, services, every_hours=settings.anchor_sweep_hours))
+    found += enrichment(parts)
+    found.append(partial(parts.reviewer.run, settings.review_at))
     found.append(partial(run_retention, services.store, days=settings.retention_deleted_days, now=now))
     return found
+
+
+def enrichment(parts: Parts) -> list[Callable[..., Awaitable[Any]]]:
+    """A probe task for each model server, and the consumers of the job queue; nothing where no server is configured."""
+    router, services = parts.router, parts.services
+    if not router.enabled:
+        return []
+    handlers: dict[str, Handler] = {"extract": Extractor(services, router), "answer": Answerer(services, router)}
+    consumer = Consumer(services, router, handlers, idle=Refresher(services).poll)
+    probes = [partial(run_probe, server) for server in router.servers]
+    return [*probes, partial(take_over, services), *[consumer.run] * consumer_count(len(router.servers))]
 
 
 async def watch_signals(stop: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:

@@ -4,8 +4,10 @@ from dataclasses import dataclass
 
 from agent_memory.config import Settings
 from agent_memory.encoder.protocol import Encoder
+from agent_memory.llm.router import Router
 from agent_memory.nursery.embedding import Embedder
 from agent_memory.retrieval.live import LiveIndexes
+from agent_memory.store import questions
 from agent_memory.tools.services import Services
 from agent_memory.web.auth import Doorkeeper
 from agent_memory.web.gate import App
@@ -32,7 +34,12 @@ class EncoderWatch:
 
 
 def open_page(
-    settings: Settings, services: Services, doorkeeper: Doorkeeper, encoder: EncoderWatch, mcp_url: str
+    settings: Settings,
+    services: Services,
+    doorkeeper: Doorkeeper,
+    encoder: EncoderWatch,
+    router: Router,
+    mcp_url: str,
 ) -> App:
     """The page's app.
 
@@ -41,7 +48,9 @@ def open_page(
     inputs = Inputs(
         mcp_url=mcp_url,
         clients=lambda: doorkeeper.clients,
+        servers=router.status,
         encoder=encoder.status,
+        standing_questions=questions.count,
     )
     page_settings = PageSettings(
         now=lambda: services.now().astimezone(),

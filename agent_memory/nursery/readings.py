@@ -2,14 +2,14 @@
 
 from typing import Final
 
-import structlog
 import trio
 
 from agent_memory.domain.errors import ServiceError
+from agent_memory.logs import Log
 from agent_memory.store.read_log import ReadLog
 from agent_memory.store.worker import Store
 
-log = structlog.get_logger("readings")
+log = Log("readings")
 
 FLUSH_S: Final = 2.0
 LAST_FLUSH_S: Final = 2.0

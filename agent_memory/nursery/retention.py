@@ -5,17 +5,17 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Final
 
-import structlog
 import trio
 
 from agent_memory.domain.errors import ServiceError
 from agent_memory.domain.records import stamp
+from agent_memory.logs import Log
 from agent_memory.store import retention
 from agent_memory.store.retention import Purged
 from agent_memory.store.scrub import leave_no_trace
 from agent_memory.store.worker import Store
 
-log = structlog.get_logger("retention")
+log = Log("retention")
 
 EVERY_S: Final = 3600.0
 FIRST_S: Final = 30.0  # after the start, so that a start stays quick

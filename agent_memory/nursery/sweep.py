@@ -2,14 +2,14 @@
 
 from typing import Final
 
-import structlog
 import trio
 
 from agent_memory.domain.errors import ServiceError
+from agent_memory.logs import Log
 from agent_memory.tools.anchors import SWEEPER, sweep_entities
 from agent_memory.tools.services import Services
 
-log = structlog.get_logger("sweep")
+log = Log("sweep")
 
 FIRST_S: Final = 300.0  # after a reboot Home Assistant loads its integrations for minutes (ADDON.md section 6)
 

@@ -3,16 +3,16 @@
 from functools import partial
 from typing import TypeVar
 
-import structlog
 import trio
 
 from agent_memory.domain.errors import ServiceError
+from agent_memory.logs import Log
 from agent_memory.retrieval.live import LiveIndexes
 from agent_memory.store import search
 from agent_memory.store.vocabulary import words_after
 from agent_memory.store.worker import Store, Work
 
-log = structlog.get_logger("words")
+log = Log("words")
 
 T = TypeVar("T")
 

@@ -15,7 +15,10 @@ _COLUMNS: Final = "record_id, anchor, kind, state, misses, checked_at, unavailab
 
 @dataclass(frozen=True, slots=True)
 class AnchorRow:
-    """An anchor of a record: unchecked, ok or missing; `unavailable_since` while its checker could not look."""
+    """An anchor of a record: unchecked, ok or missing; `unavailable_since` while its checker could not look.
+
+    `checked_at` is when a checker that could look last changed anything here.
+    """
 
     record_id: str
     anchor: str
@@ -93,12 +96,12 @@ def of_kind(conn: Connection, kind: str) -> list[AnchorRow]:
 
 
 def set_state(conn: Connection, row: AnchorRow, state: AnchorState, *, now: str) -> None:
-    """Write what is now known of an anchor."""
+    """Write what is now known of an anchor; a checker that could not look leaves `checked_at` as it is."""
     since = None if state.unavailable_since is None else stamp(state.unavailable_since)
     conn.execute(
         "UPDATE anchors SET state = ?, misses = ?, unavailable_since = ?, checked_at = ?"
         " WHERE record_id = ? AND anchor = ?",
-        (state.state, state.misses, since, now, row.record_id, row.anchor),
+        (state.state, state.misses, since, now if since is None else row.checked_at, row.record_id, row.anchor),
     )
 
 

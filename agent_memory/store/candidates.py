@@ -51,6 +51,20 @@ def pending(conn: Connection, *, after: str = "", limit: int) -> list[PendingCan
     return [PendingCandidate(*row) for row in rows]
 
 
+def page(conn: Connection, *, after: str = "", limit: int) -> list[Record]:
+    """Candidates of every namespace, whole, by id (so oldest first), from behind an id on."""
+    return records.candidates(conn, after=after, limit=limit)
+
+
+def ids(conn: Connection, *, after: str = "", limit: int) -> list[str]:
+    """The ids of candidates of every namespace, in order, from behind an id on."""
+    rows = conn.execute(
+        "SELECT id FROM records INDEXED BY records_pending WHERE status = 'candidate' AND id > ? ORDER BY id LIMIT ?",
+        (after, limit),
+    )
+    return [str(row[0]) for row in rows]
+
+
 def count(conn: Connection) -> int:
     """How many candidates of every namespace wait."""
     return int(conn.execute("SELECT count(*) FROM records INDEXED BY records_pending WHERE status = 'candidate'").get)

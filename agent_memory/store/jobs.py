@@ -3,11 +3,15 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from apsw import Connection
 
+from agent_memory.domain.screen import screened
 from agent_memory.store.statement_screen import composed
+
+ERROR_CHARS: Final = 300  # of the last failure; a chain over several servers names each
+WORKER_DIED: Final = "its worker died each time"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,56 @@ def claim(conn: Connection, *, now: str, leased_until: str) -> Job | None:
     return Job(str(job_id), str(kind), str(client), str(namespace), int(str(attempts)), json.loads(str(payload)))
 
 
+def is_due(conn: Connection, *, now: str) -> bool:
+    """Whether `claim` would find a job; reading is free where a claim takes the write lock."""
+    row = conn.execute(
+        "SELECT EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND due_at <= ?)"
+        " OR EXISTS (SELECT 1 FROM jobs WHERE state = 'leased' AND leased_until <= ?)",
+        (now, now),
+    ).get
+    return bool(row)
+
+
+def renew(conn: Connection, job_id: str, *, attempts: int, leased_until: str) -> bool:
+    """Hold a lease for longer. Returns: whether it still held."""
+    conn.execute(
+        "UPDATE jobs SET leased_until = ? WHERE id = ? AND state = 'leased' AND attempts = ?",
+        (leased_until, job_id, attempts),
+    )
+    return bool(conn.changes())
+
+
+def release(conn: Connection, job_id: str, *, attempts: int, due_at: str, now: str) -> None:
+    """Give a job back that nothing was tried on (no server was live, the server is stopping): no attempt counts."""
+    # The count goes back by this lease's own step, so no earlier lease can ever match it again.
+    conn.execute(
+        "UPDATE jobs SET state = 'queued', attempts = attempts - 1, due_at = ?, leased_until = NULL, updated_at = ?"
+        " WHERE id = ? AND state = 'leased' AND attempts = ?",
+        (due_at, now, job_id, attempts),
+    )
+
+
+def take_over(conn: Connection, *, now: str, retried_attempts: int) -> tuple[int, int]:
+    """At start: free the jobs of the process before, which is dead (the data folder is held by one process).
+
+    Parked jobs get one more attempt, since a start is when a model's name is put right; one whose worker died does not.
+
+    Args: retried_attempts: the attempts that leave a parked job with one more.
+    Returns: how many were freed and how many are retried.
+    """
+    conn.execute(
+        "UPDATE jobs SET state = 'queued', due_at = ?, leased_until = NULL, updated_at = ? WHERE state = 'leased'",
+        (now, now),
+    )
+    freed = conn.changes()
+    conn.execute(
+        "UPDATE OR IGNORE jobs SET state = 'queued', attempts = ?, due_at = ?, updated_at = ?"
+        " WHERE state = 'parked' AND error IS NOT ?",
+        (retried_attempts, now, now, WORKER_DIED),
+    )
+    return freed, conn.changes()
+
+
 def finish(conn: Connection, job_id: str, *, attempts: int, now: str) -> bool:
     """Mark a leased job done and drop its payload, in the transaction that keeps its results.
 
@@ -79,7 +133,15 @@ def put_back(conn: Connection, job_id: str, *, attempts: int, due_at: str | None
     conn.execute(
         "UPDATE jobs SET state = ?, due_at = coalesce(?, due_at), error = ?, leased_until = NULL, updated_at = ?"
         " WHERE id = ? AND state = 'leased' AND attempts = ?",
-        ("parked" if due_at is None else "queued", due_at, error, now, job_id, attempts),
+        ("parked" if due_at is None else "queued", due_at, screened(error[:ERROR_CHARS]), now, job_id, attempts),
+    )
+
+
+def drop_extraction(conn: Connection, session: str) -> None:
+    """Erase the job that would read a closed session's summary and notes; a worker that has it keeps nothing."""
+    conn.execute(
+        "DELETE FROM jobs WHERE kind = 'extract' AND payload IS NOT NULL AND json_extract(payload, '$.session') = ?",
+        (session,),
     )
 
 
@@ -97,6 +159,12 @@ def parked(conn: Connection, *, limit: int) -> list[ParkedJob]:
         (limit,),
     )
     return [_parked(row) for row in rows]
+
+
+def rename_namespaces(conn: Connection, names: Mapping[str, str]) -> None:
+    """Move unfinished jobs along with their namespace."""
+    for old, new in names.items():
+        conn.execute("UPDATE jobs SET namespace = ? WHERE namespace = ?", (new, old))
 
 
 def _parked(row: tuple[Any, ...]) -> ParkedJob:

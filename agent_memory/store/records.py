@@ -343,6 +343,13 @@ def by_id_order(conn: Connection, namespace: str | None, *, after: str, limit: i
     )
 
 
+def candidates(conn: Connection, *, after: str, limit: int) -> list[Record]:
+    """Candidates of every namespace by id, from behind an id on."""
+    return _select(
+        conn, "INDEXED BY records_pending WHERE status = 'candidate' AND id > ? ORDER BY id LIMIT ?", (after, limit)
+    )
+
+
 def _read(conn: Connection, record_id: str) -> Record:
     return _select(conn, "WHERE id = ?", (record_id,))[0]
 

@@ -13,16 +13,16 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-import structlog
 from apsw import Connection
 
 from agent_memory.domain.errors import ServiceError
+from agent_memory.logs import Log
 from agent_memory.store import audit, backup
 from agent_memory.store.connection import fold_log
 from agent_memory.store.migrations import drop_safety_copies
 from agent_memory.store.worker import Store
 
-log = structlog.get_logger("scrub")
+log = Log("scrub")
 
 ERASURES: Final = ("purge", "forget-hard")  # audit actions that leave traces behind
 SCRUB: Final = "scrub"

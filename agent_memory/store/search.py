@@ -13,15 +13,19 @@ from agent_memory.store.records import REPOSITORIES, in_scope
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What a record must be beside in scope: one of these types (none given: any), carrying every one of these tags."""
+    """What a record must be beside in scope: one of these types (none given: any), carrying every one of these tags.
+
+    `candidates_before` leaves out candidates from this id on, ids being in order of writing; "" leaves out all of them.
+    """
 
     types: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+    candidates_before: str | None = None
 
     @property
     def any(self) -> bool:
         """Whether there is a condition at all."""
-        return bool(self.types or self.tags)
+        return bool(self.types or self.tags or self.candidates_before is not None)
 
 
 class Facts(NamedTuple):
@@ -122,4 +126,8 @@ def _conditions(scopes: Scopes, filters: Filters) -> tuple[str, list[Any]]:
             " (SELECT value FROM json_each((SELECT tags FROM records AS tagged WHERE tagged.seq = records.seq))))"
         )
         bindings.append(json.dumps(filters.tags, ensure_ascii=False))
+    if filters.candidates_before is not None:
+        # The unary plus leaves the choice of index as it is without this condition.
+        sql += " AND (+status = 'active' OR records.id < ?)"
+        bindings.append(filters.candidates_before)
     return sql, bindings

@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from agent_memory.domain.screen.memo import ScreenMemo
 
-_WRITES: Final = re.compile(r"\s*(?:INSERT|UPDATE|REPLACE|WITH)\b", re.IGNORECASE)
+# Behind comments too: whoever writes one must not lift the screen with it.
+_WRITES: Final = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/)*(?:INSERT|UPDATE|REPLACE|WITH)\b", re.IGNORECASE | re.DOTALL)
 _TABLE: Final = re.compile(r"\b(?:INTO|UPDATE)\s+(?:OR\s+\w+\s+)?(\w+)", re.IGNORECASE)
 
 

@@ -14,18 +14,18 @@ from typing import Any, Final, Literal, Protocol, Self, TypeVar, cast
 
 import apsw
 import outcome
-import structlog
 import trio
 
 from agent_memory.domain.errors import Busy, ServiceError, StoreUnavailable
 from agent_memory.domain.screen.memo import ScreenMemo
+from agent_memory.logs import Log
 from agent_memory.store import changes
 from agent_memory.store.changes import Follower
 from agent_memory.store.connection import DATABASE, close_database, locked_folder, open_database, refusals
 from agent_memory.store.migrations import accept, migrate
 from agent_memory.store.statement_screen import StatementScreen
 
-log = structlog.get_logger("store")
+log = Log("store")
 
 T = TypeVar("T")
 Work = Callable[[apsw.Connection], T]
@@ -91,12 +91,12 @@ class Store:
           in_thread: how a batch reaches the worker thread; the real thread when None.
           waiting_max: calls that may wait before callers are told to come back.
           follower: told of every record that a commit changed, before its writer is answered.
-          screen: shared with the tools, so that what they have passed is not judged again.
+          screen: judges what statements write; the tools ask the same one, so that no text is judged twice.
         """
         self.path = folder / DATABASE
         self.journal_mode = ""
         self.follower = follower
-        self._screen = screen or ScreenMemo()
+        self.screen = screen or ScreenMemo()
         self._now = now
         self._in_thread = in_thread or _worker_thread()
         self._send, self._receive = trio.open_memory_channel[_Call](waiting_max)
@@ -113,7 +113,7 @@ class Store:
                 applied = migrate(opened.connection, self.path, now=self._now())
             changes.watch(opened.connection)
             # From here on every string that a statement writes passes the screen, whoever wrote the statement.
-            opened.connection.exec_trace = StatementScreen(self._screen)
+            opened.connection.exec_trace = StatementScreen(self.screen)
             self._connection, self.journal_mode = opened.connection, opened.journal_mode
             self._held = held.pop_all()
         log.info("store-open", path=str(self.path), journal=self.journal_mode, migrations=len(applied))

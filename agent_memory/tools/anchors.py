@@ -8,15 +8,16 @@ from apsw import Connection
 from pydantic import BaseModel, Field
 
 from agent_memory.domain import namespaces
-from agent_memory.domain.anchor_sweep import sweep
+from agent_memory.domain.anchor_sweep import MISSES_APART, sweep
 from agent_memory.domain.anchors import Change, apply_report
 from agent_memory.domain.errors import InvalidArgument, RecordNotFound
 from agent_memory.domain.records import REASON_MAX_CHARS, check_line, parse_stamp, stamp
+from agent_memory.domain.screen import screened
 from agent_memory.store import anchors, audit, evidence, records
 from agent_memory.store.anchors import AnchorRow
 from agent_memory.store.evidence import Observation
 from agent_memory.tools.registry import Arguments, Call, Result, tool
-from agent_memory.tools.services import Services, refuse_secrets
+from agent_memory.tools.services import Services
 from agent_memory.tools.writing import full_id, read_anchor
 
 LISTED_MAX: Final = 500
@@ -63,7 +64,7 @@ async def memory_anchors(call: Call, args: AnchorsArguments) -> AnchorsResult:
     return AnchorsResult(anchors=shown, truncated=len(rows) > LISTED_MAX)
 
 
-class Report(BaseModel):
+class Report(Arguments):
     id: str
     anchor: str
     state: Literal["ok", "missing", "unavailable"]
@@ -89,7 +90,7 @@ class ReportResult(Result):
 @tool("write", idempotent=True)
 async def memory_anchor_report(call: Call, args: ReportArguments) -> ReportResult:
     """Report what became of path:, host: and url: anchors you can see; unavailable means you could not look."""
-    refuse_secrets([("reports.detail", report.detail or "") for report in args.reports])
+    call.services.screen.refuse([("reports.detail", report.detail or "") for report in args.reports])
     now = call.services.stamp()
 
     def work(conn: Connection) -> ReportResult:
@@ -141,9 +142,11 @@ async def sweep_entities(services: Services, *, client: str) -> Swept:
     def work(conn: Connection) -> Swept:
         rows = {(row.record_id, row.anchor): row for row in anchors.of_kind(conn, "entity")}
         states = {key: (row.anchor.removeprefix("entity:"), row.anchor_state) for key, row in rows.items()}
-        done = sweep(states, present, now)
+        recent = stamp(now - MISSES_APART)
+        just_missed = {key for key, row in rows.items() if row.misses and (row.checked_at or "") > recent}
+        done = sweep(states, present, now, just_missed=just_missed)
         for key, change in done.changes.items():
-            _move(conn, rows[key], change, witness=SWEEPER, quote=None, now=stamp(now))
+            _move(conn, rows[key], change, witness=SWEEPER, detail=None, now=stamp(now))
         swept = Swept(done.checked, done.changed, done.unavailable)
         counts = {"checked": swept.checked, "changed": swept.changed, "unavailable": swept.unavailable}
         audit.note(conn, at=stamp(now), client=client, action="anchor-sweep", context=counts)
@@ -155,17 +158,18 @@ async def sweep_entities(services: Services, *, client: str) -> Swept:
 def _report(conn: Connection, report: Report, *, witness: str, now: str) -> bool:
     """Apply one report. Returns: whether anything changed. Raises: InvalidArgument, RecordNotFound."""
     record = records.live(conn, full_id("id", report.id))
-    kind, anchor = read_anchor(report.anchor)
-    if kind == "entity":
-        raise InvalidArgument("anchor", "entity: anchors are checked by the server's own sweep")
     detail = None if report.detail is None else check_line("detail", report.detail, REASON_MAX_CHARS)
-    row = next((row for row in anchors.of(conn, [record.id]).get(record.id, ()) if row.anchor == anchor), None)
+    ties = {row.anchor: row for row in anchors.of(conn, [record.id]).get(record.id, ())}
+    # As listed first: rules that became stricter since it was stored must not make an anchor impossible to report.
+    row = ties.get(report.anchor) or ties.get(read_anchor(report.anchor)[1])
     if row is None:
         raise InvalidArgument("anchor", "the record has no such anchor")
+    if row.kind == "entity":
+        raise InvalidArgument("anchor", "entity: anchors are checked by the server's own sweep")
     change = apply_report(row.anchor_state, report.state, parse_stamp("now", now))
     if change.after == row.anchor_state:
         return False
-    _move(conn, row, change, witness=witness, quote=detail, now=now)
+    _move(conn, row, change, witness=witness, detail=detail, now=now)
     audit.note(
         conn,
         at=now,
@@ -173,18 +177,19 @@ def _report(conn: Connection, report: Report, *, witness: str, now: str) -> bool
         action="anchor-report",
         record_id=record.id,
         namespace=record.namespace,
-        context={"kind": kind, "state": report.state},
+        context={"kind": row.kind, "state": report.state},
     )
     return True
 
 
-def _move(conn: Connection, row: AnchorRow, change: Change, *, witness: str, quote: str | None, now: str) -> None:
+def _move(conn: Connection, row: AnchorRow, change: Change, *, witness: str, detail: str | None, now: str) -> None:
     """Write an anchor's new state, with the observation and the revision that go with it."""
     anchors.set_state(conn, row, change.after, now=now)
     if change.observation is not None:
         stance = "contradicts" if change.observation == "missing" else "corroborates"
-        text = quote or f"{row.anchor} is {change.observation}"
-        evidence.observe(conn, row.record_id, Observation(now, "anchor", witness, stance, text))
+        said = f"{row.anchor} is {change.observation}" + (f": {detail}" if detail else "")
+        # Each part passed the screen when it came; together they may not read like a credential and stop a sweep.
+        evidence.observe(conn, row.record_id, Observation(now, "anchor", witness, stance, screened(said)))
     if change.advances:
         records.advance(conn, row.record_id, now=now)
         evidence.derive(conn, row.record_id)

@@ -9,7 +9,6 @@ from agent_memory.domain.records import Record, check_text
 from agent_memory.store import audit, evidence, records
 from agent_memory.store.evidence import Observation
 from agent_memory.tools.registry import Arguments, Call, Result, tool
-from agent_memory.tools.services import refuse_secrets
 from agent_memory.tools.writing import full_id
 
 QUOTE_MAX_BYTES: Final = 2 * 1024
@@ -38,7 +37,7 @@ async def memory_corroborate(call: Call, args: CorroborateArguments) -> Corrobor
     """
     record_id = full_id("id", args.id)
     quote = check_text("quote", args.quote, max_bytes=QUOTE_MAX_BYTES)
-    refuse_secrets([("quote", quote), ("agent", args.agent or "")])
+    call.services.screen.refuse([("quote", quote), ("agent", args.agent or "")])
     now, witness = call.services.stamp(), call.identity.name
 
     def work(conn: Connection) -> Record:

@@ -11,7 +11,6 @@ from pydantic import AfterValidator, Field
 from agent_memory.domain.evidence import evidence_factor, why
 from agent_memory.domain.namespaces import Scopes
 from agent_memory.domain.records import Record
-from agent_memory.domain.screen import screen_text
 from agent_memory.encoder.index import VectorIndex
 from agent_memory.encoder.protocol import Vector
 from agent_memory.retrieval.candidates import Candidate
@@ -29,7 +28,7 @@ BM25_WEIGHTS: Final = (WEIGHTS.bm25_title, WEIGHTS.bm25_content, WEIGHTS.bm25_te
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """One search, checked."""
+    """One search, checked; `text_only` leaves the vectors out."""
 
     query: str
     scopes: Scopes
@@ -37,6 +36,7 @@ class Wanted:
     filters: Filters = field(default_factory=Filters)
     exclude: Sequence[str] = ()
     min_cosine: float | None = None
+    text_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +70,10 @@ class Found:
 async def find(services: Services, wanted: Wanted) -> Found:
     """The best records in scope for a query, best first. One visit to the store; the query's vector is cached."""
     plan = services.indexes.plan(wanted.query)
-    key = services.indexes.vectors.key
+    key = "" if wanted.text_only else services.indexes.vectors.key
     # A query that carries a secret goes to no encoder: the external one is another machine.
-    vector = await services.query_vectors.get(key, plan.text) if key and screen_text(wanted.query) is None else None
+    sendable = key and services.screen.pattern(wanted.query) is None
+    vector = await services.query_vectors.get(key, plan.text) if sendable else None
     return await services.store.read(
         partial(_find, services=services, wanted=wanted, plan=plan, key=key, vector=vector)
     )

@@ -20,11 +20,11 @@ from agent_memory.domain.records import (
     parse_stamp,
     stamp,
 )
+from agent_memory.domain.screen.memo import ScreenMemo
 from agent_memory.store.anchors import AnchorRow
 from agent_memory.store.evidence import Observation
 from agent_memory.store.transfer import Portable
-from agent_memory.tools.services import refuse_secrets
-from agent_memory.tools.writing import check_anchors
+from agent_memory.tools.writing import check_anchors, record_texts
 
 WRITER_MAX_CHARS: Final = 200
 MODEL_MAX_CHARS: Final = 200
@@ -143,7 +143,7 @@ def _parsed(model: type[M], found: Mapping[str, Any]) -> M:
 def _candidate(given: CandidateLine) -> tuple[Draft, list[tuple[str, str]]]:
     checked = _draft(given, None)
     ties = check_anchors(given.anchors)
-    refuse_secrets([*_texts(checked), *(("anchors", anchor) for _, anchor in ties)])
+    ScreenMemo().refuse(record_texts(checked, ties, namespace=given.namespace, tags=given.tags, anchors=given.anchors))
     return checked, ties
 
 
@@ -178,12 +178,17 @@ def _record(given: PortableRecord) -> Portable:
     )
     ties = _ties(record.id, given.anchors)
     seen = _observations(given.observations)
-    refuse_secrets(
+    ScreenMemo().refuse(
         [
-            *_texts(checked),
+            *record_texts(
+                checked,
+                [(tie.kind, tie.anchor) for tie in ties],
+                namespace=given.namespace,
+                tags=given.tags,
+                anchors=[each.anchor for each in given.anchors],
+            ),
             ("writer", record.writer),
             ("model", record.model or ""),
-            *(("anchors", tie.anchor) for tie in ties),
             *(("observations.witness", each.witness) for each in seen),
             *(("observations.quote", each.quote) for each in seen),
         ]
@@ -201,11 +206,6 @@ def _draft(given: PortableRecord | CandidateLine, session: str | None) -> Draft:
         confidence=given.confidence,
         session=session,
     )
-
-
-def _texts(checked: Draft) -> list[tuple[str, str]]:
-    fields = [("namespace", checked.namespace), ("title", checked.title), ("content", checked.content)]
-    return [*fields, ("session", checked.session or ""), *(("tags", tag) for tag in checked.tags)]
 
 
 def _ties(record_id: str, given: list[PortableAnchor]) -> tuple[AnchorRow, ...]:

@@ -9,7 +9,6 @@ from agent_memory.domain import namespaces
 from agent_memory.domain.budgets import RECORDS_TOKENS, SEARCH_TOKENS, estimate_tokens
 from agent_memory.domain.errors import InvalidArgument
 from agent_memory.domain.records import ID_CHARS, STATES, TYPES, Record, check_id, check_tags, parse_stamp
-from agent_memory.domain.screen import screen_text
 from agent_memory.retrieval.excerpts import allot, window
 from agent_memory.retrieval.query import query_terms
 from agent_memory.store import records
@@ -81,17 +80,20 @@ async def memory_search(call: Call, args: SearchArguments) -> SearchResult:
     found = await find(services, wanted)
     now = services.stamp()
     services.read_log.returned((hit.record.id for hit in found.hits), now)
-    if not args.recall and screen_text(args.query) is None:
-        services.read_log.asked(
-            AskedQuery(
-                at=now,
-                client=call.identity.name,
-                namespace=scopes.ordered[0],
-                query=args.query[:QUERY_KEPT_CHARS],
-                hits=found.text_hits,
-                coverage=found.coverage,
-            )
+    if not args.recall:
+        asked = AskedQuery(
+            at=now,
+            client=call.identity.name,
+            namespace=scopes.ordered[0],
+            query=args.query[:QUERY_KEPT_CHARS],
+            hits=found.text_hits,
+            coverage=found.coverage,
         )
+        # As stored too: a cut may end a value where it starts to look like a credential. The namespace counts as well:
+        # it is stored beside the query, and one refused row would take all that waits with it.
+        texts = {args.query, asked.query, args.namespace, asked.namespace}
+        if all(services.screen.pattern(text) is None for text in texts):
+            services.read_log.asked(asked)
     return _search_result(found, args.query)
 
 

@@ -4,10 +4,9 @@ import inspect
 import json
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Generic, TypeVar, get_type_hints
+from typing import Any, Final, Generic, TypeVar, get_args, get_type_hints
 
 import pydantic
-import structlog
 from apsw import Connection
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -23,10 +22,11 @@ from agent_memory.domain.errors import (
     ServiceError,
     UnknownTool,
 )
+from agent_memory.logs import Log
 from agent_memory.store import audit
 from agent_memory.tools.services import Services
 
-log = structlog.get_logger("tools")
+log = Log("tools")
 
 # What a client is told it may not do leaves an audit row; a misspelt argument does not.
 AUDITED_REFUSALS: Final = (SecretRefused, Forbidden, Conflict, RevisionConflict, Expired)
@@ -35,9 +35,9 @@ DEPTH_MAX: Final = 6
 
 
 class Arguments(BaseModel):
-    """Base of every tool's arguments: an argument nobody knows is an error, not silence."""
+    """Base of every tool's arguments: an argument nobody knows is an error, and so is `true` for a number."""
 
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 
 class Result(BaseModel):
@@ -158,7 +158,7 @@ class Registry:
             authorise(identity, tool, parsed)
             result = await tool.run(Call(services, identity, wire), parsed)
         except AUDITED_REFUSALS as refusal:
-            await _audit_refusal(services, identity, name, arguments, refusal)
+            await audit_refusal(services, identity, name, arguments, refusal)
             raise
         return render(result)
 
@@ -166,7 +166,7 @@ class Registry:
 def authorise_reach(identity: Identity, tool: Tool[Any]) -> None:
     """Refuse a client that may not call the tool at all, before its arguments are looked at. Raises: Forbidden."""
     if tool.scope_of is None:
-        _require(identity, tool.name, tool.scope)
+        require_scope(identity, tool.name, tool.scope)
 
 
 def authorise(identity: Identity, tool: Tool[A], arguments: A) -> None:
@@ -174,12 +174,13 @@ def authorise(identity: Identity, tool: Tool[A], arguments: A) -> None:
 
     Raises: Forbidden.
     """
-    _require(identity, tool.name, tool.needed_scope(arguments))
+    require_scope(identity, tool.name, tool.needed_scope(arguments))
     if not tool.read_only and not identity.writer:
         raise Forbidden(f"{tool.name} writes, and only a client with a token may write; {identity.name} has none")
 
 
-def _require(identity: Identity, name: str, scope: str) -> None:
+def require_scope(identity: Identity, name: str, scope: str) -> None:
+    """Refuse a client that does not hold the scope. Raises: Forbidden."""
     if scope not in identity.scopes:
         raise Forbidden(f"{name} needs the scope {scope}; {identity.name} has {', '.join(sorted(identity.scopes))}")
 
@@ -194,8 +195,17 @@ def parse_arguments(tool: Tool[A], arguments: Mapping[str, Any]) -> A:
         field = ".".join(str(part) for part in first["loc"]) or "arguments"
         problem = first["msg"][0].lower() + first["msg"][1:]
         if first["type"] == "extra_forbidden":
-            problem = f"unknown argument; {tool.name} takes {', '.join(tool.arguments.model_fields)}"
+            problem = f"unknown argument; {_takes(tool, first['loc'])}"
         raise InvalidArgument(field[:100], problem) from None
+
+
+def _takes(tool: Tool[A], place: tuple[int | str, ...]) -> str:
+    """What is allowed beside the unknown argument at this place, which may lie inside an argument."""
+    model: Any = tool.arguments
+    for part in place[:-1]:
+        model = model.model_fields[part].annotation if isinstance(part, str) else get_args(model)[0]
+    whole = ".".join(str(part) for part in place[:-1]) or tool.name
+    return f"{whole} takes {', '.join(model.model_fields) or 'none'}"
 
 
 def _check_extent(value: Any, field: str = "", depth: int = 0) -> None:
@@ -225,9 +235,10 @@ def render(result: Result) -> str:
     return result.model_dump_json(exclude_none=True)
 
 
-async def _audit_refusal(
+async def audit_refusal(
     services: Services, identity: Identity, name: str, arguments: Mapping[str, Any], refusal: ServiceError
 ) -> None:
+    """Note in the audit that a client was refused; a store that does not take it is logged and no error."""
     context = {"code": type(refusal).__name__}
     if isinstance(refusal, SecretRefused):
         context |= {"field": refusal.field, "pattern": refusal.pattern}

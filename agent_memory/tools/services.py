@@ -3,18 +3,20 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from agent_memory.domain import namespaces
-from agent_memory.domain.errors import SecretRefused
 from agent_memory.domain.namespaces import ForgeRules, Scopes
 from agent_memory.domain.records import new_id, stamp
-from agent_memory.domain.screen import screen
+from agent_memory.domain.screen.memo import ScreenMemo
 from agent_memory.encoder.queries import QueryVectors
-from agent_memory.homeassistant.states import EntityStates
 from agent_memory.retrieval.fusion import Ranking
 from agent_memory.retrieval.live import LiveIndexes
 from agent_memory.store.read_log import ReadLog
 from agent_memory.store.worker import Store
+
+if TYPE_CHECKING:
+    from agent_memory.homeassistant.states import EntityStates
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +38,11 @@ class Services:
     """Everything a tool may use. Built once in the nursery."""
 
     store: Store
+    screen: ScreenMemo
     read_log: ReadLog
     indexes: LiveIndexes
     query_vectors: QueryVectors
-    entity_states: EntityStates | None
+    entity_states: "EntityStates | None"
     policy: Policy
     now: Callable[[], datetime]
     entropy: Callable[[int], bytes]
@@ -55,10 +58,3 @@ class Services:
     def scopes(self, namespace: str, topics: Sequence[str] | None = None) -> Scopes:
         """What a reading in this namespace reaches. Raises: InvalidArgument."""
         return namespaces.retrieval_order(namespace, topics or (), self.policy.project_links, self.policy.hubs)
-
-
-def refuse_secrets(fields: Sequence[tuple[str, str]]) -> None:
-    """Pass every persisted text through the screen. Raises: SecretRefused: names field and pattern, never the value."""
-    finding = screen(fields)
-    if finding is not None:
-        raise SecretRefused(finding.field, finding.pattern)

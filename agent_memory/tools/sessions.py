@@ -13,14 +13,14 @@ from pydantic import Field
 from agent_memory.domain import namespaces
 from agent_memory.domain.errors import InvalidArgument
 from agent_memory.domain.records import CONTENT_MAX_BYTES, TITLE_MAX_CHARS, Draft, check_text, draft
-from agent_memory.domain.screen import marked_do_not_store, screen_text
+from agent_memory.domain.screen import MARKER, marked_do_not_store
+from agent_memory.domain.screen.memo import ScreenMemo
 from agent_memory.store import audit, jobs, receipts, records
 from agent_memory.tools.registry import Arguments, Call, Result, tool
-from agent_memory.tools.services import refuse_secrets
+from agent_memory.tools.writing import spellings
 
 OP_ID: Final = re.compile(r"[A-Za-z0-9_-]{8,64}")
 NOTES_MAX_BYTES: Final = 256 * 1024
-DO_NOT_STORE: Final = "do-not-store"
 
 
 class CloseArguments(Arguments):
@@ -52,7 +52,7 @@ async def memory_session_close(call: Call, args: CloseArguments) -> CloseResult:
     """End a session: what was done and what is left. With op_id a retry returns the first result."""
     if args.op_id is not None and not OP_ID.fullmatch(args.op_id):
         raise InvalidArgument("op_id", "must be 8 to 64 of A-Za-z0-9_-")
-    close = _check(args)
+    close = _check(args, call.services.screen)
     services, client = call.services, call.identity.name
     digest = _digest(args)
     now, session_id = services.stamp(), services.new_id()
@@ -75,7 +75,7 @@ async def memory_session_close(call: Call, args: CloseArguments) -> CloseResult:
             )
             result.candidate_id = candidate_id
         if services.policy.enrichment:
-            payload = {"session_id": session_id, "summary": close.summary, "notes": close.notes}
+            payload = {"session": session_id, "summary": close.summary, "notes": close.notes}
             result.job_id = jobs.queue(
                 conn,
                 job_id=job_id,
@@ -93,14 +93,16 @@ async def memory_session_close(call: Call, args: CloseArguments) -> CloseResult:
     return await services.store.write(work)
 
 
-def _check(args: CloseArguments) -> _Close:
+def _check(args: CloseArguments, screen: ScreenMemo) -> _Close:
     namespace = namespaces.validate(args.namespace)
     summary = check_text("summary", args.summary, max_bytes=CONTENT_MAX_BYTES)
-    refuse_secrets([("summary", summary), ("namespace", namespace), ("agent", args.agent or "")])
+    screen.refuse(
+        [("summary", summary), *spellings("namespace", [args.namespace], [namespace]), ("agent", args.agent or "")]
+    )
     if args.notes is None or not args.notes.strip():
         return _Close(namespace, summary, None, None)
     # Judged as sent, before any cleaning could take the marker apart. The summary is kept all the same.
-    pattern = DO_NOT_STORE if marked_do_not_store(args.notes) else screen_text(args.notes)
+    pattern = MARKER if marked_do_not_store(args.notes) else screen.pattern(args.notes)
     if pattern is not None:
         return _Close(namespace, summary, None, pattern)
     return _Close(namespace, summary, check_text("notes", args.notes, max_bytes=NOTES_MAX_BYTES), None)

@@ -3,14 +3,14 @@
 import json
 from typing import Any, Final
 
-import structlog
 import trio
 
 from agent_memory.domain import errors
 from agent_memory.domain.errors import ServiceError
+from agent_memory.logs import Log
 from agent_memory.web.requests import RequestRefused
 
-log = structlog.get_logger("web")
+log = Log("web")
 
 # Class, for its subclasses too → (HTTP status, code). MCP answers with the same code. A test misses none.
 STATUSES: Final[dict[type[ServiceError], tuple[int, str]]] = {
@@ -20,6 +20,7 @@ STATUSES: Final[dict[type[ServiceError], tuple[int, str]]] = {
     errors.Forbidden: (403, "forbidden"),
     errors.UnknownTool: (404, "unknown_tool"),
     errors.RecordNotFound: (404, "not_found"),
+    errors.QuestionNotFound: (404, "not_found"),
     errors.AmbiguousId: (409, "ambiguous_id"),
     errors.RevisionConflict: (409, "revision_conflict"),
     errors.Conflict: (409, "conflict"),

@@ -64,7 +64,7 @@ class _Answer:
     """The sending side: adds the Server header, and knows whether an error can still be answered."""
 
     def __init__(self, send: Send, kind: str) -> None:
-        self._send = send
+        self._send = to_the_end(send)
         self._prefix = "websocket." if kind == "websocket" else ""  # a refused handshake has messages of its own
         self._started = False
 
@@ -73,11 +73,7 @@ class _Answer:
             self._started = True
             kept = [(name, value) for name, value in message.get("headers", []) if name.lower() != b"server"]
             message = {**message, "headers": [*kept, (b"server", SERVER.encode())]}
-        # After the last part hypercorn tells the app of a disconnect and then starts the connection's idle timer, here,
-        # in the app's own task. Quart cancels that task on a disconnect: unshielded, the timer would never start, and
-        # the connection would never time out and hold up every stop.
-        with trio.CancelScope(shield=not message.get("more_body", False)):
-            await self._send(message)
+        await self._send(message)
 
     async def refuse(self, error: ServiceError) -> None:
         if self._started:
@@ -86,6 +82,21 @@ class _Answer:
         headers = [(name.lower().encode(), value.encode()) for name, value in named.items()]
         await self.send({"type": f"{self._prefix}http.response.start", "status": status, "headers": headers})
         await self.send({"type": f"{self._prefix}http.response.body", "body": body})
+
+
+def to_the_end(send: Send) -> Send:
+    """A `send` whose last part nothing interrupts. Whatever stands in front of a Quart app sends through one.
+
+    After the last part hypercorn tells the app of a disconnect and then starts the connection's idle timer, in the
+    app's own task. Quart cancels that task on a disconnect: unshielded, the timer would never start, and the connection
+    would never time out and hold up every stop.
+    """
+
+    async def shielded(message: Message) -> None:
+        with trio.CancelScope(shield=not message.get("more_body", False)):
+            await send(message)
+
+    return shielded
 
 
 async def _read_body(receive: Receive) -> bytes:

@@ -4,13 +4,14 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
+import trio
 from quart import Response, request
 from quart_trio import QuartTrio
 from werkzeug.exceptions import HTTPException
 
 from agent_memory.domain.clients import Identity
 from agent_memory.domain.errors import Forbidden, InvalidArgument, ServiceError, UnknownTool
-from agent_memory.tools.registry import Registry, Wire
+from agent_memory.tools.registry import AUDITED_REFUSALS, Registry, Wire, audit_refusal, require_scope
 from agent_memory.tools.services import Services
 from agent_memory.web import metrics
 from agent_memory.web.auth import Doorkeeper
@@ -22,15 +23,22 @@ from agent_memory.web.requests import RequestRefused, no_such_path, parse_json
 WIRE = Wire(envelope_bytes=0, escaped=False)
 
 Health = Callable[[], Awaitable[dict[str, Any]]]
+Review = Callable[[str], Awaitable[dict[str, Any]]]
 
 
-def build_app(registry: Registry, services: Services, doorkeeper: Doorkeeper, health: Health) -> QuartTrio:
+def build_app(
+    registry: Registry, services: Services, doorkeeper: Doorkeeper, health: Health, review: Review
+) -> QuartTrio:
     """The app behind the gate.
 
     Args:
       health: gives the body of GET /health.
+      review: starts a candidate review for a client and gives the body of POST /api/review; raises Conflict while one
+        is running.
     """
     app = QuartTrio(__name__, static_folder=None)
+    app.url_map.merge_slashes = False  # `/api//search` is no path of ours, and no redirect to one
+    explaining = trio.CapacityLimiter(1)
     routes = {tool.route: tool.name for tool in registry}
     openapi = json.dumps(document(registry), ensure_ascii=False)
 
@@ -47,7 +55,22 @@ def build_app(registry: Registry, services: Services, doorkeeper: Doorkeeper, he
     @app.post("/api/screen")
     async def screen_only() -> Response:
         _readable(caller())
-        return _json(json.dumps(dry_run(await _arguments()), ensure_ascii=False))
+        # A megabyte of many texts takes a second, and no other request may wait for that.
+        report = await trio.to_thread.run_sync(dry_run, await _arguments(), limiter=explaining)
+        return _json(json.dumps(report, ensure_ascii=False))
+
+    @app.post("/api/review")
+    async def start_review() -> Response:
+        identity = caller()
+        try:
+            require_scope(identity, "review", "delete")
+            if await _arguments():
+                raise InvalidArgument("body", "must be an empty JSON object; a review takes no arguments")
+            outcome = await review(identity.name)
+        except AUDITED_REFUSALS as refusal:
+            await audit_refusal(services, identity, "review", {}, refusal)
+            raise
+        return _json(json.dumps(outcome, ensure_ascii=False))
 
     @app.get("/api/openapi.json")
     async def describe() -> Response:

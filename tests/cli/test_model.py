@@ -83,7 +83,9 @@ def test_a_model_is_installed_into_the_data_folder_and_how_to_use_it_is_said(tmp
     assert hub.asked == [("/someone/tiny/resolve/abc/onnx/model.onnx", "")]
     assert '"embed_model_dir": "models/tiny"' in done.stderr
     assert str(tmp_path / "options.json") in done.stderr
-    assert done.stdout == ""
+    assert done.stdout == f"{folder}\n"
+    assert install(tmp_path, hub).stdout == done.stdout  # what is there is checked and left alone
+    assert len(hub.asked) == 1
 
 
 def test_a_pipe_gets_a_few_plain_lines(tmp_path: Path, hub: Hub) -> None:

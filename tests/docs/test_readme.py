@@ -52,5 +52,7 @@ def test_everything_installed_from_a_registry_has_a_hash() -> None:
         for block in blocks:
             if "==" in block.splitlines()[0]:
                 assert "--hash=sha256:" in block, f"{name}: {block.splitlines()[0]}"
-    installs = re.findall(r"\$\(PIP\) .*", MAKEFILE)
-    assert all("--require-hashes" in line or "--no-deps" in line or line.endswith("uv") for line in installs)
+    recipes = re.findall(r"^\$\(VENV\)/\.(?:run|dev):.*\n((?:\t.*\n)+)", MAKEFILE, re.MULTILINE)
+    installs = [line for recipe in recipes for line in recipe.splitlines() if "$(PIP)" in line]
+    assert len(installs) == 4
+    assert all("--require-hashes" in line or "--no-deps" in line for line in installs)

@@ -106,11 +106,6 @@ def test_a_token_is_recognisable_and_holds_256_bits() -> None:
     assert new_token(lambda n: bytes(range(n))) != TOKEN
 
 
-def test_only_a_token_client_replaces_the_agents_name() -> None:
-    assert Identity("codex", ALL, writer=True).author("someone") == "codex"
-    assert Identity("lan", ALL, writer=False).author("someone") == "someone"
-
-
 def test_networks_are_read_as_options_write_them() -> None:
     assert str(parse_network("192.168.1.7")) == "192.168.1.7/32"
     assert str(parse_network("::ffff:192.168.1.7")) == "192.168.1.7/32"

@@ -15,7 +15,6 @@ from agent_memory.domain.evidence import (
     evidence_factor,
     weigh,
     why,
-    why_factor,
 )
 
 confidences = st.floats(0.0, 1.0)
@@ -120,5 +119,3 @@ def test_why_reads_as_the_seed_writes_it() -> None:
     assert why(0, 0) == "asserted, unwitnessed"
     assert why(2, 1) == "2 for/1 against"
     assert why(0, 1) == "0 for/1 against"
-    assert why_factor(1.0) == ""
-    assert why_factor(0.6190) == "evidence x0.62"

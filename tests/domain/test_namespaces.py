@@ -11,7 +11,6 @@ from agent_memory.domain.namespaces import (
     check_renames,
     from_name,
     from_remote,
-    is_repository,
     rename,
     retrieval_order,
     topic_scopes,
@@ -154,14 +153,6 @@ def test_a_namespace_named_twice_is_read_once() -> None:
 def test_a_hub_reaches_every_repository_and_no_one_else_does() -> None:
     assert retrieval_order("github/o/hub", [], {}, ["github/o/hub"]).reaches_all_repositories
     assert not retrieval_order("github/o/hub2", [], {}, ["github/o/hub"]).reaches_all_repositories
-    assert [is_repository(n) for n in ("github/o/r", "gitea/o/r", "local/x", "projects/x", "topics/x", "global")] == [
-        True,
-        True,
-        False,
-        False,
-        False,
-        False,
-    ]
 
 
 def test_eight_topics_of_forty_characters_are_the_most() -> None:

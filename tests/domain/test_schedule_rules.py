@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_memory.domain.errors import InvalidArgument
-from agent_memory.domain.schedule import next_daily, parse_daily
+from agent_memory.domain.schedule import next_daily
 
 BERLIN = ZoneInfo("Europe/Berlin")  # clocks go 02→03 on 29 March 2026 and 03→02 on 25 October 2026
 zones = st.sampled_from(
@@ -70,16 +69,3 @@ def test_a_year_of_occurrences_has_one_for_each_local_date(at: time, now: dateti
 def test_the_platforms_own_zone_can_be_used(at: time, now: datetime) -> None:
     due = next_daily(at, now, None)
     assert now < due <= now + timedelta(hours=26)
-
-
-@pytest.mark.parametrize(
-    ("text", "at"), [("", time(3)), ("03:00", time(3)), (" 23:59 ", time(23, 59)), ("off", None), ("OFF", None)]
-)
-def test_the_option_is_a_clock_time_or_off(text: str, at: time | None) -> None:
-    assert parse_daily(text) == at
-
-
-@pytest.mark.parametrize("text", ["24:00", "3:00", "03:60", "03:00:00", "0300", "never", "-1:00", "03:00Z", "٠٣:٠٠"])
-def test_anything_else_is_refused_by_option(text: str) -> None:
-    with pytest.raises(InvalidArgument, match="review_at"):
-        parse_daily(text)

@@ -1,13 +1,11 @@
 """Deletion that can be shown: after a purge or a hard forget the text is in no file of the data folder, in any byte."""
 
-import os
 import random
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
 import apsw
-import pytest
 import trio
 
 from agent_memory.nursery.retention import purge_once
@@ -152,40 +150,6 @@ async def test_a_purge_before_its_time_removes_nothing(store: Store) -> None:
         pass_days(world, 29)
         assert not (await purge(world)).any()
         assert "purge" not in {row.action for row in await world.audited()}
-
-
-@pytest.mark.parametrize("seed", range(int(os.environ.get("AGENT_MEMORY_DELETION_SEEDS", "2"))))
-async def test_none_of_many_erased_texts_leaves_a_word_in_the_index_or_a_copy_in_a_page(
-    store: Store, seed: int
-) -> None:
-    """Pages that SQLite balanced and separators of FTS5 keep old text; plain deletes left some in these very mixes."""
-    dice = random.Random(seed)
-
-    def words(count: int) -> str:
-        return " ".join("".join(dice.choices("abcdefghijklmnopqrstuvwxyz", k=dice.randint(3, 9))) for _ in range(count))
-
-    async with open_world(store) as world:
-        marks: dict[str, str] = {}
-        for place in range(300):
-            mark = f"zqx{place:05d}k"
-            text = f"{words(dice.choice([5, 30, 300]))} {mark}c {words(dice.choice([5, 30, 300]))}"
-            marks[await world.remember(f"{mark}t {words(4)}", text)] = mark
-            if dice.random() < 0.3:
-                record_id = dice.choice(list(marks))
-                ((revision,),) = await world.rows("SELECT revision FROM records WHERE id = ?", (record_id,))
-                changes = {"content": f"{marks[record_id]}c {words(dice.choice([5, 300, 900]))}"}
-                await world.call("update", id=record_id, revision=revision, changes=changes)
-        gone = dice.sample(sorted(marks), 100)
-        for record_id in gone[1:]:
-            await world.call("forget", id=record_id)
-        pass_days(world, 32)
-        assert (await purge(world)).records == 99
-        await world.call("forget", id=gone[0], hard=True)
-        everything = b"".join(path.read_bytes() for path in store.path.parent.rglob("*") if path.is_file())
-        left = [marks[record_id] for record_id in gone if marks[record_id][3:].encode() in everything]
-        assert left == []
-        assert all(mark.encode() in everything for record_id, mark in marks.items() if record_id not in gone)
-        await sound(world)
 
 
 async def test_a_word_that_only_tells_two_pages_of_the_index_apart_is_seen_and_goes_with_the_scrub(

@@ -19,7 +19,7 @@ WIDTH = 64
 
 @dataclass
 class WordsEncoder:
-    """Texts with the same words are near each other. It keeps what it was asked for in `queries` and `batches`."""
+    """Texts with the same words are near each other. Every text asked for is kept in `queries` or `batches`."""
 
     model: str = "words"
     snapshot: str = "v1"

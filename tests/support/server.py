@@ -30,7 +30,9 @@ class Server:
     environment: Mapping[str, str] | None = None
     process: subprocess.Popen[bytes] | None = None
     port: int = 0
+    page_port: int = 0
     ready_s: float = 0.0
+    ready_cpu_s: float = 0.0
 
     @property
     def url(self) -> str:
@@ -43,8 +45,8 @@ class Server:
     def log(self) -> str:
         return self.log_path.read_text(encoding="utf-8", errors="replace")
 
-    def start(self) -> Self:
-        """Start the process and wait until it says that it is ready."""
+    def start(self, *, port: int = 0) -> Self:
+        """Start the process, on a port of the system's choice, and wait until it says that it is ready."""
         self.folder.mkdir(exist_ok=True, mode=0o700)
         options = self.folder / "options.json"
         options.write_text(json.dumps({**OPTIONS, **(self.options or {})}))
@@ -59,20 +61,21 @@ class Server:
                     "--data",
                     str(self.folder),
                     "--port",
-                    "0",
+                    str(port),
                     "--page-port",
                     "0",
                 ],
                 cwd=ROOT,
-                env={**os.environ, "PYTHONUNBUFFERED": "1", **(self.environment or {})},
+                env={**_surroundings(), "PYTHONUNBUFFERED": "1", **(self.environment or {})},
                 stderr=log,
                 stdout=log,
             )
         while time.monotonic() - begun < READY_S:
-            found = re.search(r"event=ready .*listens=http://[\d.]+:(\d+)", self.log())
+            found = re.search(r"event=ready .*listens=http://[\d.]+:(\d+),http://[\d.]+:(\d+)", self.log())
             if found:
                 self.ready_s = time.monotonic() - begun
-                self.port = int(found[1])
+                self.ready_cpu_s = _cpu_s(self.process.pid)
+                self.port, self.page_port = int(found[1]), int(found[2])
                 return self
             if self.process.poll() is not None:
                 raise AssertionError(f"the server ended with {self.process.returncode}:\n{self.log()}")
@@ -110,3 +113,17 @@ class Server:
     def client(self, name: str = "owner", **kwargs: Any) -> httpx.AsyncClient:
         headers = {"Authorization": f"Bearer {token_of(name)}"}
         return httpx.AsyncClient(base_url=self.url, headers=headers, timeout=30, trust_env=False, **kwargs)
+
+
+def _surroundings() -> dict[str, str]:
+    """This process's environment without what would configure the server."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("AGENT_MEMORY_")}
+
+
+def _cpu_s(pid: int) -> float:
+    """Processor seconds a process has used; 0 where there is no /proc."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -13,6 +13,7 @@ import apsw
 from agent_memory import config
 from agent_memory.domain.clients import Identity, token_digest
 from agent_memory.nursery.build import build, build_indexes
+from agent_memory.nursery.review import Reviewer
 from agent_memory.store import audit
 from agent_memory.store.audit import AuditRow
 from agent_memory.store.worker import Store
@@ -37,6 +38,7 @@ SCOPES = {
     "exporter": {"export"},
     "warden": {"admin"},
 }
+SECRET = "ghp_" + "x9Kq27LmZp04TrVw" + "Yb81NcJd36HsFgQaEu52"  # of the shape of a token, and nobody's
 ADDRESS = "192.0.2.7"  # of the client `desk`, which is known by it alone
 
 
@@ -79,6 +81,7 @@ class World:
     services: Services
     registry: Registry
     gate: Gate
+    reviewer: Reviewer
     request_id: Any = 1
 
     async def call(self, tool: str, client: str = "owner", /, **arguments: Any) -> dict[str, Any]:
@@ -177,4 +180,4 @@ async def open_world(store: Store, **options: Any) -> AsyncIterator[World]:
         object.__setattr__(parts.services, "now", Ticking())
         object.__setattr__(parts.services, "entropy", random.Random(0).randbytes)
         async with parts.front.run():
-            yield World(store, parts.services, parts.front._registry, parts.gate)
+            yield World(store, parts.services, parts.registry, parts.gate, parts.reviewer)

@@ -14,6 +14,7 @@ EXAMPLES = [
     errors.Forbidden("needs the scope write"),
     errors.UnknownTool("memory_nothing"),
     errors.RecordNotFound("0" * 32),
+    errors.QuestionNotFound(),
     errors.AmbiguousId("0" * 8, ["0" * 32]),
     errors.RevisionConflict("0" * 32, 3, {"title": "now"}),
     errors.Conflict("a record cannot supersede itself"),

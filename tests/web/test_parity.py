@@ -7,6 +7,7 @@ import pytest
 from agent_memory.tools import build_registry
 from support.world import ERAS, HERE, LINKED, World, tool_answer
 
+QUESTION = "Which standing question is this?"
 # Arguments with which each tool answers on a store that holds the record `$id`; and with which it refuses, and how.
 WORKS: dict[str, dict[str, Any]] = {
     "namespace": {"remote": "git@github.com:Acme/App.git"},
@@ -26,7 +27,7 @@ WORKS: dict[str, dict[str, Any]] = {
     "export": {"namespace": HERE},
     "question_add": {"namespace": HERE, "question": "How large is the cache?"},
     "questions": {"namespace": HERE},
-    "answer": {"namespace": HERE, "question": "How large is the cache?"},
+    "answer": {"namespace": HERE, "question": QUESTION},
 }
 REFUSES: dict[str, tuple[dict[str, Any], str]] = {
     "namespace": ({"remote": "https://elsewhere.example/a/b"}, "invalid_argument"),
@@ -59,6 +60,8 @@ def test_every_tool_has_an_example_of_both() -> None:
 
 async def prepare(world: World) -> str:
     await world.remember("The cache holds POL-358", namespace=LINKED)
+    if not await world.rows("SELECT 1 FROM questions"):
+        await world.call("question_add", namespace=HERE, question=QUESTION)
     return await world.remember("Cache size", "POL-358: the cache has 512 entries", anchors=["host:db.lan"])
 
 

@@ -87,6 +87,8 @@ UNKNOWN = (
     "/api",
     "/api/",
     "/api/search/more",
+    "/api//search",
+    "/health//",
     "//",
     "/mcp/",
     "/../etc/passwd",

@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from agent_memory.domain.screen import engine
+from agent_memory.domain.screen.engine import MARKER
 
-__all__ = ["Explanation", "Finding", "explain", "marked_do_not_store", "screen", "screen_text", "screened"]
+__all__ = ["MARKER", "Explanation", "Finding", "explain", "marked_do_not_store", "screen", "screen_text", "screened"]
 
 
 @dataclass(frozen=True, slots=True)

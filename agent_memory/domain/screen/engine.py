@@ -14,7 +14,7 @@ from agent_memory.domain.screen.tokens import SHARED_SHAPES, VENDOR_TOKENS
 from agent_memory.domain.screen.views import BLOB_PATTERN, MARKER_PATTERN, MAX_BLOBS, View, decoded_text, readings
 from agent_memory.domain.screen.words import word_set
 
-MARKER = "do-not-store"
+MARKER = "store-marker"  # not the marker itself: the audit row that names the pattern would carry it
 TOO_DENSE = "too-dense"
 # Places found in one text over all its readings, and different ones judged. The labelled texts, all about credentials,
 # hold one place in 50 bytes, so an honest field of 16 KiB stays far below; a text of more is refused unread, so that

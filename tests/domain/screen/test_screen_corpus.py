@@ -1,9 +1,9 @@
 """What the screen reaches on the project's labelled texts."""
 
 import pytest
-from support.screen_examples import corpus
 
 from agent_memory.domain.screen import engine, screen_text
+from support.screen_examples import corpus
 
 
 @pytest.mark.parametrize("name", ["dev", "dev2"])

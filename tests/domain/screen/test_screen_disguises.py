@@ -6,9 +6,9 @@ from collections.abc import Callable
 from urllib.parse import quote
 
 import pytest
-from support.screen_examples import filled
 
 from agent_memory.domain.screen import explain, marked_do_not_store, screen_text
+from support.screen_examples import filled
 
 
 def _wide(text: str) -> str:

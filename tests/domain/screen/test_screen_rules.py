@@ -1,10 +1,10 @@
 """Each rule's own examples, and what the table as a whole must keep."""
 
 import pytest
-from support.screen_examples import filled
 
 from agent_memory.domain.screen import engine, screen_text
 from agent_memory.domain.screen.rules import Rule, Structure
+from support.screen_examples import filled
 
 CASES: list[tuple[str, str, bool]] = [
     (rule.name, example, refuse)

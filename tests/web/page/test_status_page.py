@@ -93,7 +93,7 @@ async def test_timed_tasks_show_their_last_run(world: World) -> None:
     view = await view_of(world)
     assert view.review is not None
     assert view.sweep is not None
-    assert [(part.label, part.value) for part in view.review.parts] == [("kept", 3), ("forgotten", 2)]
+    assert [(part.label, part.value) for part in view.review.parts] == [("forgotten", 2), ("kept", 3)]
     assert [(part.label, part.value) for part in view.review.counts] == [("candidates", 5)]
     assert view.review.other == (("model", f"qwen {SCRIPT}"),)
     assert view.review.ago == "9 h ago"
