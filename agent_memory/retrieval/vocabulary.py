@@ -14,6 +14,7 @@ import numpy.typing as npt
 from agent_memory.retrieval.spelling import edit_distance
 
 MAX_WORDS = 300_000  # words kept for look-alikes: 9 bytes each in arrays beside about 100 in strings
+NEAR_KEPT = 2_000  # mistyped words whose look-alikes are remembered
 SCAN = 64  # longer words looked at for compounds
 MIN_PART = 4  # letters of a compound's other part
 JOINTS = ("", "s", "n", "en", "es", "er", "e")
@@ -65,9 +66,8 @@ class Vocabulary:
         if not allowed:
             return []
         found: dict[int, list[str]] = {}
-        for word in self._arrays().similar(stem, allowed):
-            distance = edit_distance(stem, word, allowed)
-            if distance <= allowed and (distance < 2 or word[0] == stem[0]) and self.documents(word):
+        for distance, word in self._arrays().near(stem, allowed):
+            if (distance < 2 or word[0] == stem[0]) and self.documents(word):
                 found.setdefault(distance, []).append(word)
         nearest = found[min(found)] if found else []
         return sorted(nearest, key=lambda word: (word[0] != stem[0], -self.documents(word), word))[:limit]
@@ -139,9 +139,21 @@ class Shapes:
         if len(counts) > MAX_WORDS:
             kept = sorted(counts, key=lambda word: (-counts[word], word))[:MAX_WORDS]
         self.words = words = sorted(kept)
+        self._near: dict[tuple[str, int], list[tuple[int, str]]] = {}
         self.reversed_words = sorted(word[::-1] for word in words)
         self._lengths: npt.NDArray[np.int16] = np.array([min(len(word), 999) for word in words], dtype=np.int16)
         self._letters: npt.NDArray[np.uint64] = np.array([_letter_set(word) for word in words], dtype=np.uint64)
+
+    def near(self, stem: str, distance: int) -> list[tuple[int, str]]:
+        """The words within an edit distance, with their own; kept for a while, as queries come again."""
+        found = self._near.get((stem, distance))
+        if found is None:
+            apart = ((edit_distance(stem, word, distance), word) for word in self.similar(stem, distance))
+            found = [pair for pair in apart if pair[0] <= distance]
+            if len(self._near) >= NEAR_KEPT:
+                self._near.clear()
+            self._near[stem, distance] = found
+        return found
 
     def similar(self, stem: str, distance: int) -> list[str]:
         """The words that may be within an edit distance: one edit changes the length by at most one and the set of

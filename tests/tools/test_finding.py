@@ -26,8 +26,9 @@ CREDENTIAL = "ghp_" + "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zA1bC2"
 
 
 @pytest.fixture
-async def live(world: World, nursery: trio.Nursery, autojump_clock: MockClock) -> Embedding:
-    """Five records in four scopes, embedded."""
+async def live(world: World, nursery: trio.Nursery) -> Embedding:
+    """Five records in as many scopes, embedded. For tests that take the virtual clock: pytest-trio looks for it among
+    their own arguments alone."""
     for title, where in (("here", HERE), ("elsewhere", ELSEWHERE), ("linked", LINKED), ("hub", HUB), ("all", "global")):
         await world.remember(f"the broker of {title}", namespace=where)
     started = await embed(world, nursery, WordsEncoder())
@@ -54,7 +55,7 @@ async def titles(world: World, **arguments: Any) -> list[str]:
     ],
 )
 async def test_both_rankings_reach_the_scopes_of_a_namespace_and_no_others(
-    live: Embedding, where: str, expected: list[str], fusion: str
+    live: Embedding, autojump_clock: MockClock, where: str, expected: list[str], fusion: str
 ) -> None:
     object.__setattr__(live.world.services.policy, "fusion", fusion)
     assert await live.ranking("broker", namespace=where) == fusion
@@ -68,7 +69,9 @@ async def test_both_rankings_reach_the_scopes_of_a_namespace_and_no_others(
     assert by_meaning == by_words == by_vector_alone == expected
 
 
-async def test_a_record_without_its_vector_puts_only_the_scopes_that_reach_it_to_full_text(live: Embedding) -> None:
+async def test_a_record_without_its_vector_puts_only_the_scopes_that_reach_it_to_full_text(
+    live: Embedding, autojump_clock: MockClock
+) -> None:
     encoder = live.embedder._encoder
     assert isinstance(encoder, WordsEncoder)
     encoder.gate = trio.Event()
@@ -78,7 +81,9 @@ async def test_a_record_without_its_vector_puts_only_the_scopes_that_reach_it_to
 
 
 @pytest.mark.parametrize("fusion", ["score", "rrf"])
-async def test_min_cosine_keeps_what_is_that_near_and_nothing_under_full_text(live: Embedding, fusion: str) -> None:
+async def test_min_cosine_keeps_what_is_that_near_and_nothing_under_full_text(
+    live: Embedding, autojump_clock: MockClock, fusion: str
+) -> None:
     world = live.world
     object.__setattr__(world.services.policy, "fusion", fusion)
     everything = (await world.call("search", query="the broker of here", namespace=HERE))["hits"]
@@ -92,7 +97,9 @@ async def test_min_cosine_keeps_what_is_that_near_and_nothing_under_full_text(li
 
 
 @pytest.mark.parametrize("fusion", ["score", "rrf"])
-async def test_exclude_types_and_tags_hold_under_vectors_too(live: Embedding, fusion: str) -> None:
+async def test_exclude_types_and_tags_hold_under_vectors_too(
+    live: Embedding, autojump_clock: MockClock, fusion: str
+) -> None:
     world = live.world
     object.__setattr__(world.services.policy, "fusion", fusion)
     one = await world.remember("the broker of types", type="decision", tags=["mqtt", "home"])
@@ -106,7 +113,7 @@ async def test_exclude_types_and_tags_hold_under_vectors_too(live: Embedding, fu
     assert "types" not in await titles(world, exclude=[one[:20]])
 
 
-async def test_hits_say_how_they_were_found(live: Embedding) -> None:
+async def test_hits_say_how_they_were_found(live: Embedding, autojump_clock: MockClock) -> None:
     world = live.world
     found = await world.call("search", query="the broker of here", namespace=HERE)
     first = found["hits"][0]
@@ -125,7 +132,9 @@ async def test_hits_say_how_they_were_found(live: Embedding) -> None:
 
 
 @pytest.mark.parametrize("recall", [True, False])
-async def test_recall_leaves_no_trace_in_the_demand_signal(live: Embedding, recall: bool) -> None:
+async def test_recall_leaves_no_trace_in_the_demand_signal(
+    live: Embedding, autojump_clock: MockClock, recall: bool
+) -> None:
     world = live.world
     await world.call("search", query="the broker of here", namespace=HERE, recall=recall)
     asked = world.services.read_log._asked
@@ -134,7 +143,7 @@ async def test_recall_leaves_no_trace_in_the_demand_signal(live: Embedding, reca
         assert asked[0].hits == 3  # of full text, whichever ranking answered
 
 
-async def test_a_query_that_carries_a_secret_goes_to_no_encoder(live: Embedding) -> None:
+async def test_a_query_that_carries_a_secret_goes_to_no_encoder(live: Embedding, autojump_clock: MockClock) -> None:
     encoder = live.embedder._encoder
     assert isinstance(encoder, WordsEncoder)
     assert await live.ranking(f"why does {CREDENTIAL} fail") == "fts5"
@@ -144,7 +153,7 @@ async def test_a_query_that_carries_a_secret_goes_to_no_encoder(live: Embedding)
     assert encoder.queries == ["broker"]
 
 
-async def test_a_repeated_query_is_encoded_once(live: Embedding) -> None:
+async def test_a_repeated_query_is_encoded_once(live: Embedding, autojump_clock: MockClock) -> None:
     encoder = live.embedder._encoder
     assert isinstance(encoder, WordsEncoder)
     for _ in range(3):
