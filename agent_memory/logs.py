@@ -41,6 +41,14 @@ def configure() -> None:
     logging.getLogger(OURS).setLevel(logging.INFO)
 
 
+def place_of(error: BaseException) -> str:
+    """file:line of an error's innermost frame: what is logged of a bug, whose text may hold content."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace is not None else "?"
+
+
 class _Lines(logging.Formatter):
     """`at=… level=… event=… key=value`, quoted where a value needs it."""
 

@@ -99,3 +99,19 @@ def test_every_module_says_what_it_owns() -> None:
     for module in MODULES:
         text = ast.get_docstring(ast.parse(module.read_text(encoding="utf-8")))
         assert text, f"{module} opens with no sentence"
+
+
+@pytest.mark.parametrize("module", [each for each in MODULES if each.relative_to(ROOT).parts[0] != "cli"], ids=str)
+def test_no_client_of_the_server_goes_through_a_proxy_of_the_environment(module: Path) -> None:
+    """Records, notes and Home Assistant's token go where the options say and nowhere else."""
+    for node in ast.walk(ast.parse(module.read_text())):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "httpx.AsyncClient":
+            given = {keyword.arg: ast.unparse(keyword.value) for keyword in node.keywords}
+            assert given.get("trust_env") == "False", f"{module}:{node.lineno}"
+
+
+@pytest.mark.parametrize("module", MODULES, ids=str)
+def test_log_lines_are_written_through_one_door(module: Path) -> None:
+    """`Log` writes facts as key=value; a sentence put together elsewhere is one long event."""
+    if module.name != "logs.py":
+        assert "logging.getLogger" not in module.read_text()

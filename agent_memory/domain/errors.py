@@ -1,6 +1,6 @@
 """What can go wrong, as classes that say what the caller can do next; fronts map them to statuses and codes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 
@@ -54,15 +54,6 @@ class QuestionNotFound(ServiceError, LookupError):
 
     def __init__(self) -> None:
         super().__init__("no standing question here has this id or text; memory_questions lists them")
-
-
-class AmbiguousId(ServiceError):
-    """An id prefix fits several records; use more characters."""
-
-    def __init__(self, prefix: str, matches: Sequence[str]) -> None:
-        super().__init__(f"id prefix {prefix} fits {len(matches)} records; use more characters")
-        self.prefix = prefix
-        self.matches = tuple(matches)
 
 
 class RevisionConflict(ServiceError):

@@ -41,7 +41,8 @@ class EntityStates:
 async def open_states(url: str, token: str, *, timeout_s: float = TIMEOUT_S) -> AsyncIterator[EntityStates]:
     """A reader for the Home Assistant at this URL; contacts nothing by itself, and follows no redirect."""
     headers = {"Authorization": f"Bearer {token}"}
-    async with httpx.AsyncClient(base_url=url, headers=headers, timeout=None) as http:  # noqa: S113 - see `read`
+    # No proxy of the environment: it would be handed the token.
+    async with httpx.AsyncClient(base_url=url, headers=headers, timeout=None, trust_env=False) as http:  # noqa: S113 - see `read`
         yield EntityStates(http, timeout_s=timeout_s)
 
 

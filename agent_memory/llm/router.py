@@ -1,6 +1,5 @@
 """Sends each call to a live model server with the fewest calls in flight, and on to the next model or server."""
 
-import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -10,12 +9,13 @@ from agent_memory.llm.chains import Chains
 from agent_memory.llm.chat import ChatReply, ChatRequest, ModelClient
 from agent_memory.llm.errors import Attempt, EveryModelFailed, ModelError, NoServerLive, ServerSilent
 from agent_memory.llm.servers import Server, ServerStatus
+from agent_memory.logs import Log
 
 if TYPE_CHECKING:
     from agent_memory.llm.endpoints import Endpoint
 
 T = TypeVar("T")
-log = logging.getLogger(__name__)
+log = Log("llm")
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Router:
             with server.busy():
                 served = await self._ask_chain(server, request, read, attempts)
             if served is not None:
-                log.info("%s served by model %s on %s", request.kind, served.model, served.server)
+                log.info("call-served", kind=request.kind, model=served.model, server=served.server)
                 return served
         if not attempts:
             raise NoServerLive
@@ -82,7 +82,7 @@ class Router:
                 return Served(read(reply), server.url, model)
             except ModelError as error:
                 attempts.append(Attempt(server.url, model, str(error)))
-                log.info("%s by %s on %s failed: %s", request.kind, model, server.url, error)
+                log.info("call-failed", kind=request.kind, model=model, server=server.url, reason=error)
                 if isinstance(error, ServerSilent):
                     return None
         return None

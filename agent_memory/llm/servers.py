@@ -1,6 +1,5 @@
 """One model server's state: whether it is live, its calls in flight, and the deadline of each exchange with it."""
 
-import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,8 +8,9 @@ import trio
 
 from agent_memory.llm.chat import ChatReply, ChatRequest, ModelClient
 from agent_memory.llm.errors import ModelError, ServerSilent
+from agent_memory.logs import Log
 
-log = logging.getLogger(__name__)
+log = Log("llm")
 
 
 @dataclass(frozen=True)
@@ -73,5 +73,5 @@ class Server:
 
     def _set_live(self, live: bool, problem: str | None) -> None:
         if live != self.live:
-            log.warning("model server %s is %s", self.url, "live again" if live else f"down: {problem}")
+            log.warning("model-server", server=self.url, live=live, problem=problem)
         self.live = live

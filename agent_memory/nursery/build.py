@@ -112,7 +112,7 @@ async def build(
     )
     app = build_app(registry, services, doorkeeper, health.report, reviewer.ask)
     page = open_page(settings, services, doorkeeper, EncoderWatch(encoder, embedder, indexes), router, mcp_url)
-    gate = Gate(mcp=front, app=app, allowed_hosts=settings.allowed_hosts)
+    gate = Gate(mcp=front, app=app, identify=doorkeeper.identify, allowed_hosts=settings.allowed_hosts)
     return Parts(services, embedder, router, reviewer, registry, front, gate, page)
 
 

@@ -67,5 +67,5 @@ async def _remote(settings: Settings, model: str, stack: AsyncExitStack) -> Enco
 
     from agent_memory.encoder.remote import RemoteEncoder
 
-    client = await stack.enter_async_context(httpx.AsyncClient())
+    client = await stack.enter_async_context(httpx.AsyncClient(trust_env=False))
     return RemoteEncoder(client, str(settings.embed_url), model, timeout_s=settings.embed_timeout_s)

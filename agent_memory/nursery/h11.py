@@ -1,8 +1,8 @@
-"""What hypercorn says by itself to bytes that are no HTTP request: JSON, like every other error.
+"""HTTP/1.1 as this server speaks it: hypercorn's own refusals in JSON, like every other error, and no switch to HTTP/2.
 
 Such a request never reaches an application: h11 refuses a malformed Content-Length, a broken chunk or a header that is
 too long, and hypercorn answers with an empty body. It has no setting for this answer, so its protocol is replaced by a
-subclass that differs in this one method; a test over a real socket fails when hypercorn no longer looks there.
+subclass that differs in two methods; tests over a real socket fail when hypercorn no longer looks there.
 """
 
 import json
@@ -16,7 +16,12 @@ from agent_memory.web.gate import SERVER
 
 
 class JsonErrors(H11Protocol):
-    """HTTP/1.1 whose own refusals carry a JSON body."""
+    """HTTP/1.1 and nothing else, whose own refusals carry a JSON body."""
+
+    async def _check_protocol(self, event: h11.Request) -> None:
+        """Switch to no other protocol. An HTTP/2 connection without a request has no time limit in hypercorn: anyone
+        who reaches the port could hold as many as there are file descriptors. No client needs it without TLS.
+        """
 
     async def _send_error_response(self, status_code: int) -> None:
         code = "bad_request" if status_code == HTTPStatus.BAD_REQUEST else HTTPStatus(status_code).name.lower()

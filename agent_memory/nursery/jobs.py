@@ -13,7 +13,7 @@ from agent_memory.domain.errors import Busy, ServiceError, StoreUnavailable
 from agent_memory.domain.records import stamp
 from agent_memory.llm.errors import EveryModelFailed, NoServerLive
 from agent_memory.llm.router import Router
-from agent_memory.logs import Log
+from agent_memory.logs import Log, place_of
 from agent_memory.store import jobs
 from agent_memory.store.jobs import Job
 from agent_memory.tools.services import Services
@@ -139,7 +139,7 @@ class Consumer:
         except ServiceError as error:
             await self._put_back(job, type(error).__name__)
         except Exception as error:  # noqa: BLE001 - a job nobody can do is parked and shown, and takes no server down
-            log.error("job-bug", job=job.id, kind=job.kind, error=type(error).__name__, at_line=_place(error))
+            log.error("job-bug", job=job.id, kind=job.kind, error=type(error).__name__, at_line=place_of(error))
             await self._put_back(job, f"bug: {type(error).__name__}")
 
     async def _release(self, job: Job, *, after_s: float) -> None:
@@ -181,10 +181,3 @@ def _finish(conn: Connection, *, job: Job, keep: Keep, now: str) -> None:
     if not jobs.finish(conn, job.id, attempts=job.attempts, now=now):
         raise LeaseLost
     keep(conn)
-
-
-def _place(error: BaseException) -> str:
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace is not None else "?"

@@ -19,8 +19,7 @@ from agent_memory.llm.verdicts import Reviewed, review_candidate
 from agent_memory.logs import Log
 from agent_memory.store import audit, candidates, records
 from agent_memory.store.candidates import Decision, Seen
-from agent_memory.store.search import Filters
-from agent_memory.tools.finding import QUERY_READ_CHARS, Wanted, find
+from agent_memory.tools.finding import earlier_like
 from agent_memory.tools.services import Services
 
 log = Log("review")
@@ -184,7 +183,7 @@ class Reviewer:
         candidate = (await self._services.store.read(partial(records.by_ids, ids=[record_id]))).get(record_id)
         if candidate is None or candidate.status != "candidate":
             return "changed_meanwhile"
-        near = await self._neighbours(candidate)
+        near = [hit.record for hit in await earlier_like(self._services, candidate, NEIGHBOURS)]
         reviewed = await review_candidate(self._router, _shown(candidate), [_shown(one) for one in near])
         if reviewed.server:
             run.servers[reviewed.server] += 1
@@ -195,16 +194,6 @@ class Reviewer:
         decision = Decision(REVIEWER, self._services.stamp(), _reasons(reviewed))
         await self._services.store.write(partial(_forget, candidate=candidate, named=named, decision=decision))
         return str(ruling.verdict.kind).replace("-", "_")
-
-    async def _neighbours(self, candidate: Record) -> list[Record]:
-        """The nearest records in what the candidate's namespace reaches: active ones, and earlier candidates."""
-        wanted = Wanted(
-            query=f"{candidate.title}\n{candidate.content}"[:QUERY_READ_CHARS],
-            scopes=self._services.scopes(candidate.namespace),
-            limit=NEIGHBOURS,
-            filters=Filters(candidates_before=candidate.id),
-        )
-        return [hit.record for hit in (await find(self._services, wanted)).hits]
 
 
 def _is_expired(record: Record, now: datetime, expiry_days: int) -> bool:

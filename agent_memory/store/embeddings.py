@@ -95,13 +95,17 @@ def keep(conn: Connection, vectors: Iterable[tuple[Embedding, str, str]]) -> lis
     """
     stored = []
     for embedding, title, content in vectors:
-        conn.execute(
-            "INSERT OR REPLACE INTO embeddings (record_id, model, digest, vector)"
-            " SELECT id, ?, ?, ? FROM records"
-            " WHERE id = ? AND title = ? AND content = ? AND status IN ('active', 'candidate')",
-            (embedding.model, embedding.digest, embedding.vector, embedding.record_id, title, content),
-        )
-        if conn.changes():
+        # Compared apart from the write, which the screen judges: a text that a later rule refuses stays until a person
+        # forgets it, and must not keep the rest of its batch from their vectors for ever.
+        unchanged = conn.execute(
+            "SELECT 1 FROM records WHERE id = ? AND title = ? AND content = ? AND status IN ('active', 'candidate')",
+            (embedding.record_id, title, content),
+        ).fetchone()
+        if unchanged:
+            conn.execute(
+                "INSERT OR REPLACE INTO embeddings (record_id, model, digest, vector) VALUES (?, ?, ?, ?)",
+                (embedding.record_id, embedding.model, embedding.digest, embedding.vector),
+            )
             stored.append(embedding.record_id)
     return stored
 

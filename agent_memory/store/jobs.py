@@ -137,6 +137,14 @@ def put_back(conn: Connection, job_id: str, *, attempts: int, due_at: str | None
     )
 
 
+def drop_extraction(conn: Connection, session: str) -> None:
+    """Erase the job that would read a closed session's summary and notes; a worker that has it keeps nothing."""
+    conn.execute(
+        "DELETE FROM jobs WHERE kind = 'extract' AND payload IS NOT NULL AND json_extract(payload, '$.session') = ?",
+        (session,),
+    )
+
+
 def depth(conn: Connection) -> dict[str, int]:
     """How many jobs are in each state."""
     rows = conn.execute("SELECT state, count(*) FROM jobs GROUP BY state")

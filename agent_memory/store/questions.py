@@ -8,7 +8,9 @@ from typing import Any, Final
 from apsw import Connection
 
 from agent_memory.domain.errors import Conflict
+from agent_memory.domain.namespaces import Scopes
 from agent_memory.domain.questions import Source
+from agent_memory.store.records import in_scope
 
 QUESTIONS_MAX: Final = 100  # of one namespace; each is looked at again and again, and answered by a model
 _COLUMNS: Final = (
@@ -140,6 +142,17 @@ def shown_ids(conn: Connection, question_id: str) -> list[tuple[str, bool]]:
         "SELECT record_id, cited FROM answer_sources WHERE question_id = ? ORDER BY place", (question_id,)
     )
     return [(str(record_id), bool(cited)) for record_id, cited in rows]
+
+
+def rests_beyond(conn: Connection, question_id: str, scopes: Scopes) -> bool:
+    """Whether a question's answer rests on a record outside these scopes: a link or a hub was taken away since."""
+    condition, bindings = in_scope(scopes)
+    row = conn.execute(
+        "SELECT EXISTS (SELECT 1 FROM answer_sources JOIN records ON records.id = record_id"
+        f" WHERE question_id = ? AND NOT {condition})",
+        (question_id, *bindings),
+    ).get
+    return bool(row)
 
 
 def sources(conn: Connection, ids: Sequence[str]) -> list[Source]:

@@ -10,10 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from agent_memory.domain import namespaces
 from agent_memory.domain.errors import InvalidArgument
 from agent_memory.domain.records import (
-    ID_CHARS,
     Draft,
     Record,
-    check_id,
     check_line,
     check_text,
     draft,
@@ -24,7 +22,7 @@ from agent_memory.domain.screen.memo import ScreenMemo
 from agent_memory.store.anchors import AnchorRow
 from agent_memory.store.evidence import Observation
 from agent_memory.store.transfer import Portable
-from agent_memory.tools.writing import check_anchors
+from agent_memory.tools.writing import check_anchors, full_id, record_texts
 
 WRITER_MAX_CHARS: Final = 200
 MODEL_MAX_CHARS: Final = 200
@@ -143,7 +141,7 @@ def _parsed(model: type[M], found: Mapping[str, Any]) -> M:
 def _candidate(given: CandidateLine) -> tuple[Draft, list[tuple[str, str]]]:
     checked = _draft(given, None)
     ties = check_anchors(given.anchors)
-    ScreenMemo().refuse([*_texts(checked), *(("anchors", anchor) for _, anchor in ties)])
+    ScreenMemo().refuse(record_texts(checked, ties, namespace=given.namespace, tags=given.tags, anchors=given.anchors))
     return checked, ties
 
 
@@ -154,7 +152,7 @@ def _record(given: PortableRecord) -> Portable:
     if (given.session is None) != (given.session_place is None):
         raise InvalidArgument("session_place", "stands in records with a session and in no others")
     record = Record(
-        id=_full_id("id", given.id),
+        id=full_id("id", given.id),
         namespace=checked.namespace,
         type=checked.type,
         status=given.status,
@@ -171,7 +169,7 @@ def _record(given: PortableRecord) -> Portable:
         origin=given.origin,
         model=None if given.model is None else check_line("model", given.model, MODEL_MAX_CHARS),
         supersedes=None,
-        superseded_by=None if given.superseded_by is None else _full_id("superseded_by", given.superseded_by),
+        superseded_by=None if given.superseded_by is None else full_id("superseded_by", given.superseded_by),
         created_at=_time("created_at", given.created_at),
         updated_at=_time("updated_at", given.updated_at),
         deleted_at=None,
@@ -180,10 +178,15 @@ def _record(given: PortableRecord) -> Portable:
     seen = _observations(given.observations)
     ScreenMemo().refuse(
         [
-            *_texts(checked),
+            *record_texts(
+                checked,
+                [(tie.kind, tie.anchor) for tie in ties],
+                namespace=given.namespace,
+                tags=given.tags,
+                anchors=[each.anchor for each in given.anchors],
+            ),
             ("writer", record.writer),
             ("model", record.model or ""),
-            *(("anchors", tie.anchor) for tie in ties),
             *(("observations.witness", each.witness) for each in seen),
             *(("observations.quote", each.quote) for each in seen),
         ]
@@ -201,11 +204,6 @@ def _draft(given: PortableRecord | CandidateLine, session: str | None) -> Draft:
         confidence=given.confidence,
         session=session,
     )
-
-
-def _texts(checked: Draft) -> list[tuple[str, str]]:
-    fields = [("namespace", checked.namespace), ("title", checked.title), ("content", checked.content)]
-    return [*fields, ("session", checked.session or ""), *(("tags", tag) for tag in checked.tags)]
 
 
 def _ties(record_id: str, given: list[PortableAnchor]) -> tuple[AnchorRow, ...]:
@@ -241,13 +239,6 @@ def _observations(given: list[PortableObservation]) -> tuple[Observation, ...]:
     if len(set(stances)) != len(stances):
         raise InvalidArgument("observations", "counts one witness twice for the same stance")
     return seen
-
-
-def _full_id(field: str, text: str) -> str:
-    plain = check_id(field, text)
-    if len(plain) != ID_CHARS:
-        raise InvalidArgument(field, f"must be {ID_CHARS} hex digits")
-    return plain
 
 
 def _time(field: str, text: str) -> str:

@@ -17,6 +17,7 @@ from agent_memory.store import audit, queries, questions
 from agent_memory.store.queries import AskedQuery
 from agent_memory.store.questions import Question
 from agent_memory.tools.registry import Arguments, Call, Result, tool
+from agent_memory.tools.writing import spellings
 
 QUESTION_MAX_CHARS: Final = 300
 SHOWN_CHARS: Final = 200  # of a search in the list; a pasted prompt is told by its beginning
@@ -41,7 +42,7 @@ async def memory_question_add(call: Call, args: AddArguments) -> AddResult:
     """
     namespace = namespaces.validate(args.namespace)
     question = check_line("question", args.question, QUESTION_MAX_CHARS)
-    call.services.screen.refuse([("question", question), ("namespace", namespace)])
+    call.services.screen.refuse([("question", question), *spellings("namespace", [args.namespace], [namespace])])
     services, client = call.services, call.identity.name
     question_id, now = services.new_id(), services.stamp()
 
@@ -118,11 +119,17 @@ class AnswerResult(Result):
 
 @tool("read", read_only=True)
 async def memory_answer(call: Call, args: AnswerArguments) -> AnswerResult:
-    """Read the kept answer of a standing question, with its sources. Costs nothing: no search, no model."""
+    """Read the kept answer of a standing question, with its sources. Costs nothing: no search, no model.
+
+    An answer that rests on a record out of reach by now (a link or a hub was taken away) is not given any more.
+    """
     namespace = namespaces.validate(args.namespace)
+    scopes = call.services.scopes(namespace)
 
     def work(conn: Connection) -> AnswerResult:
         question = _find(conn, namespace, args.question)
+        if questions.rests_beyond(conn, question.id, scopes):
+            return AnswerResult(source_ids=[], stale=True)
         cited = [record_id for record_id, named in questions.shown_ids(conn, question.id) if named]
         return AnswerResult(
             answer=question.answer,

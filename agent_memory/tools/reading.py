@@ -80,19 +80,20 @@ async def memory_search(call: Call, args: SearchArguments) -> SearchResult:
     found = await find(services, wanted)
     now = services.stamp()
     services.read_log.returned((hit.record.id for hit in found.hits), now)
-    kept = args.query[:QUERY_KEPT_CHARS]
-    # The part is judged too: a cut may end a value where it starts to look like a credential.
-    if not args.recall and all(services.screen.pattern(text) is None for text in {args.query, kept}):
-        services.read_log.asked(
-            AskedQuery(
-                at=now,
-                client=call.identity.name,
-                namespace=scopes.ordered[0],
-                query=kept,
-                hits=found.text_hits,
-                coverage=found.coverage,
-            )
+    if not args.recall:
+        asked = AskedQuery(
+            at=now,
+            client=call.identity.name,
+            namespace=scopes.ordered[0],
+            query=args.query[:QUERY_KEPT_CHARS],
+            hits=found.text_hits,
+            coverage=found.coverage,
         )
+        # As stored too: a cut may end a value where it starts to look like a credential. The namespace counts as well:
+        # it is stored beside the query, and one refused row would take all that waits with it.
+        texts = {args.query, asked.query, args.namespace, asked.namespace}
+        if all(services.screen.pattern(text) is None for text in texts):
+            services.read_log.asked(asked)
     return _search_result(found, args.query)
 
 

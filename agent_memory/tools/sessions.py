@@ -17,6 +17,7 @@ from agent_memory.domain.screen import MARKER, marked_do_not_store
 from agent_memory.domain.screen.memo import ScreenMemo
 from agent_memory.store import audit, jobs, receipts, records
 from agent_memory.tools.registry import Arguments, Call, Result, tool
+from agent_memory.tools.writing import spellings
 
 OP_ID: Final = re.compile(r"[A-Za-z0-9_-]{8,64}")
 NOTES_MAX_BYTES: Final = 256 * 1024
@@ -95,7 +96,9 @@ async def memory_session_close(call: Call, args: CloseArguments) -> CloseResult:
 def _check(args: CloseArguments, screen: ScreenMemo) -> _Close:
     namespace = namespaces.validate(args.namespace)
     summary = check_text("summary", args.summary, max_bytes=CONTENT_MAX_BYTES)
-    screen.refuse([("summary", summary), ("namespace", namespace), ("agent", args.agent or "")])
+    screen.refuse(
+        [("summary", summary), *spellings("namespace", [args.namespace], [namespace]), ("agent", args.agent or "")]
+    )
     if args.notes is None or not args.notes.strip():
         return _Close(namespace, summary, None, None)
     # Judged as sent, before any cleaning could take the marker apart. The summary is kept all the same.

@@ -1,6 +1,6 @@
 """Writing tools: store, update and forget. Each is one transaction with the reads it depends on and its audit row."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any
 
 from apsw import Connection
@@ -27,7 +27,7 @@ from agent_memory.domain.records import (
     draft,
 )
 from agent_memory.domain.screen import screen_text
-from agent_memory.store import anchors, audit, evidence, questions, records
+from agent_memory.store import anchors, audit, evidence, jobs, questions, records
 from agent_memory.store.records import Changes
 from agent_memory.store.scrub import leave_no_trace
 from agent_memory.tools.registry import Arguments, Call, Result, tool
@@ -73,9 +73,8 @@ async def memory_store(call: Call, args: StoreArguments) -> StoreResult:
     )
     ties = check_anchors(args.anchors or ())
     replaced = None if args.supersedes is None else full_id("supersedes", args.supersedes)
-    call.services.screen.refuse(
-        [*_texts(checked), *(("anchors", anchor) for _, anchor in ties), ("agent", args.agent or "")]
-    )
+    texts = record_texts(checked, ties, namespace=args.namespace, tags=args.tags or (), anchors=args.anchors or ())
+    call.services.screen.refuse([*texts, ("agent", args.agent or "")])
     record_id, now, writer = services.new_id(), services.stamp(), call.identity.name
 
     def work(conn: Connection) -> Record:
@@ -126,7 +125,7 @@ async def memory_update(call: Call, args: UpdateArguments) -> UpdateResult:
     changes, ties = _check_changes(args.changes)
     if args.revision < 1:
         raise InvalidArgument("revision", "must be 1 or more, as a reading tool returned it")
-    call.services.screen.refuse([*_change_texts(changes), *(("anchors", anchor) for _, anchor in ties or ())])
+    call.services.screen.refuse(_change_texts(changes, ties or (), args.changes))
     now, writer = call.services.stamp(), call.identity.name
 
     def work(conn: Connection) -> RecordView:
@@ -182,6 +181,8 @@ async def memory_forget(call: Call, args: ForgetArguments) -> ForgetResult:
         if args.hard:
             records.erase(conn, [record_id])
             audit.empty(conn, record_id)
+            if record.origin == "summary" and record.session is not None:
+                jobs.drop_extraction(conn, record.session)  # it holds the same text
             record_status, revision = "erased", record.revision + 1
         else:
             forgotten = records.forget(conn, record, now=now)
@@ -236,21 +237,44 @@ def _check_changes(given: ChangeArguments) -> tuple[Changes, list[tuple[str, str
     return changes, None if given.anchors is None else check_anchors(given.anchors)
 
 
-def _texts(checked: Draft) -> list[tuple[str, str]]:
+def spellings(field: str, sent: Iterable[str], stored: Iterable[str]) -> list[tuple[str, str]]:
+    """The texts of a field that is stored in a spelling of its own, for the screen: as sent, and as stored.
+
+    A token in lower case has lost the shape that the screen knows it by.
+    """
+    return [(field, text) for text in dict.fromkeys((*sent, *stored))]
+
+
+def record_texts(
+    checked: Draft,
+    ties: Iterable[tuple[str, str]],
+    *,
+    namespace: str,
+    tags: Sequence[str],
+    anchors: Sequence[str],
+) -> list[tuple[str, str]]:
+    """Every text of a record with its field, for the screen.
+
+    Args:
+      ties: the anchors as (kind, anchor).
+      namespace, tags, anchors: as they were sent.
+    """
     return [
-        ("namespace", checked.namespace),
+        *spellings("namespace", [namespace], [checked.namespace]),
         ("title", checked.title),
         ("content", checked.content),
         ("session", checked.session or ""),
-        *(("tags", tag) for tag in checked.tags),
+        *spellings("tags", tags, checked.tags),
+        *spellings("anchors", anchors, (anchor for _, anchor in ties)),
     ]
 
 
-def _change_texts(changes: Changes) -> list[tuple[str, str]]:
+def _change_texts(changes: Changes, ties: Iterable[tuple[str, str]], sent: ChangeArguments) -> list[tuple[str, str]]:
     return [
         ("title", changes.title or ""),
         ("content", changes.content or ""),
-        *(("tags", tag) for tag in changes.tags or ()),
+        *spellings("tags", sent.tags or (), changes.tags or ()),
+        *spellings("anchors", sent.anchors or (), (anchor for _, anchor in ties)),
     ]
 
 

@@ -7,7 +7,7 @@ import trio
 
 from agent_memory.domain import errors
 from agent_memory.domain.errors import ServiceError
-from agent_memory.logs import Log
+from agent_memory.logs import Log, place_of
 from agent_memory.web.requests import RequestRefused
 
 log = Log("web")
@@ -21,7 +21,6 @@ STATUSES: Final[dict[type[ServiceError], tuple[int, str]]] = {
     errors.UnknownTool: (404, "unknown_tool"),
     errors.RecordNotFound: (404, "not_found"),
     errors.QuestionNotFound: (404, "not_found"),
-    errors.AmbiguousId: (409, "ambiguous_id"),
     errors.RevisionConflict: (409, "revision_conflict"),
     errors.Conflict: (409, "conflict"),
     errors.Expired: (410, "expired"),
@@ -49,8 +48,6 @@ def body_of(error: ServiceError) -> dict[str, Any]:
             detail |= {"field": error.field, "pattern": error.pattern}
         case errors.InvalidArgument():
             detail |= {"field": error.field}
-        case errors.AmbiguousId():
-            detail |= {"matches": list(error.matches)}
         case errors.Busy():
             detail |= {"retry_after_s": error.retry_after_s}
     return {"error": detail}
@@ -79,13 +76,5 @@ def bug(path: str, error: Exception) -> RequestRefused:
         raise error
     # Clients put anything behind the known prefixes, so only the start of a path is logged.
     route = "/".join(path.split("/")[:3])[:40]
-    log.error("bug", path=route, kind=type(error).__name__, at_line=_place(error))
+    log.error("bug", path=route, kind=type(error).__name__, at_line=place_of(error))
     return RequestRefused(500, "internal", "the server failed on this request; its log says where")
-
-
-def _place(error: BaseException) -> str:
-    """file:line of the innermost frame."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace is not None else "?"

@@ -18,6 +18,7 @@ Send = Callable[[Message], Awaitable[None]]
 
 SERVER = f"agent-memory/{__version__}"
 BODY_S: Final = 30.0  # for a megabyte over a slow radio link; a client that stalls holds a connection no longer
+STRANGER_MAX_BYTES: Final = 16 * 1024  # where no body is of use; clients that look for OAuth send a few hundred bytes
 DRAIN_S: Final = 2.0
 DRAIN_PAUSE_S: Final = 0.2  # without a byte: it waits for its answer
 DRAIN_BYTES: Final = 8 * requests.BODY_MAX_BYTES
@@ -32,9 +33,16 @@ class Gate:
     A service error or a bug below it becomes a JSON answer.
     """
 
-    def __init__(self, *, mcp: App, app: App, allowed_hosts: Sequence[str]) -> None:
+    def __init__(
+        self, *, mcp: App, app: App, identify: Callable[[Scope], object], allowed_hosts: Sequence[str]
+    ) -> None:
+        """
+        Args:
+          identify: raises Unauthenticated for a request of no known client.
+        """
         self._mcp = mcp
         self._app = app
+        self._identify = identify
         self._allowed_hosts = tuple(host.lower() for host in allowed_hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -48,7 +56,7 @@ class Gate:
             # No WebSocket here. `*` of an OPTIONS, or a query alone, is no path; Quart reads the first character.
             if scope["type"] != "http" or not scope["path"].startswith("/"):
                 raise requests.no_such_path()
-            body = await _read_body(receive)
+            body = await _read_body(receive, self._body_max(scope))
             unread = False
             target = self._mcp if scope["path"] == "/mcp" else self._app
             await target(scope, replay(body, receive), answer.send)
@@ -59,12 +67,22 @@ class Gate:
         except Exception as error:  # noqa: BLE001 - logged by `bug`, answered as internal
             await answer.refuse(bug(scope["path"], error))
 
+    def _body_max(self, scope: Scope) -> int:
+        """How large a body this request may have. Raises: Unauthenticated.
+
+        Only a known client's call is read whole: what anyone may send, times the connections, is the server's memory.
+        """
+        if scope["method"] != "POST" or not (scope["path"] == "/mcp" or scope["path"].startswith("/api/")):
+            return STRANGER_MAX_BYTES
+        self._identify(scope)
+        return requests.BODY_MAX_BYTES
+
 
 class _Answer:
     """The sending side: adds the Server header, and knows whether an error can still be answered."""
 
     def __init__(self, send: Send, kind: str) -> None:
-        self._send = send
+        self._send = to_the_end(send)
         self._prefix = "websocket." if kind == "websocket" else ""  # a refused handshake has messages of its own
         self._started = False
 
@@ -73,11 +91,7 @@ class _Answer:
             self._started = True
             kept = [(name, value) for name, value in message.get("headers", []) if name.lower() != b"server"]
             message = {**message, "headers": [*kept, (b"server", SERVER.encode())]}
-        # After the last part hypercorn tells the app of a disconnect and then starts the connection's idle timer, here,
-        # in the app's own task. Quart cancels that task on a disconnect: unshielded, the timer would never start, and
-        # the connection would never time out and hold up every stop.
-        with trio.CancelScope(shield=not message.get("more_body", False)):
-            await self._send(message)
+        await self._send(message)
 
     async def refuse(self, error: ServiceError) -> None:
         if self._started:
@@ -88,8 +102,23 @@ class _Answer:
         await self.send({"type": f"{self._prefix}http.response.body", "body": body})
 
 
-async def _read_body(receive: Receive) -> bytes:
-    """The whole body. Its length was checked; a transport that exceeds it is refused all the same."""
+def to_the_end(send: Send) -> Send:
+    """A `send` whose last part nothing interrupts. Whatever stands in front of a Quart app sends through one.
+
+    After the last part hypercorn tells the app of a disconnect and then starts the connection's idle timer, in the
+    app's own task. Quart cancels that task on a disconnect: unshielded, the timer would never start, and the connection
+    would never time out and hold up every stop.
+    """
+
+    async def shielded(message: Message) -> None:
+        with trio.CancelScope(shield=not message.get("more_body", False)):
+            await send(message)
+
+    return shielded
+
+
+async def _read_body(receive: Receive, most: int) -> bytes:
+    """The whole body, of at most so many bytes whatever its headers said."""
     parts: list[bytes] = []
     size, more = 0, True
     with trio.move_on_after(BODY_S) as reading:
@@ -99,8 +128,8 @@ async def _read_body(receive: Receive) -> bytes:
                 raise RequestRefused(400, "disconnected", "the client went away before the body was read")
             parts.append(message.get("body", b""))
             size += len(parts[-1])
-            if size > requests.BODY_MAX_BYTES:
-                raise RequestRefused(413, "too_large", f"the body may have at most {requests.BODY_MAX_BYTES} bytes")
+            if size > most:
+                raise RequestRefused(413, "too_large", f"the body may have at most {most} bytes")
             more = message.get("more_body", False)
     if reading.cancelled_caught:
         raise RequestRefused(408, "body_timeout", f"the body did not arrive within {BODY_S:.0f} s")

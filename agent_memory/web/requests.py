@@ -34,6 +34,12 @@ def header(headers: Headers, name: bytes) -> bytes | None:
     return next((value for key, value in headers if key == name), None)
 
 
+def host(headers: Headers) -> str:
+    """The name in the Host header, lower case, without its port; an IPv6 address in its brackets."""
+    given = (header(headers, b"host") or b"").decode("latin-1").lower()
+    return given[: given.index("]") + 1] if given.startswith("[") and "]" in given else given.partition(":")[0]
+
+
 def check(method: str, headers: Headers, allowed_hosts: Sequence[str]) -> None:
     """Refuse what no path accepts.
 
@@ -45,7 +51,7 @@ def check(method: str, headers: Headers, allowed_hosts: Sequence[str]) -> None:
         raise RequestRefused(
             403, "origin_refused", "requests with an Origin header are refused; this is no browser API"
         )
-    if allowed_hosts and _host(headers) not in allowed_hosts:
+    if allowed_hosts and host(headers) not in allowed_hosts:
         raise RequestRefused(403, "host_refused", "the Host header is not in allowed_hosts")
     if method == "POST":
         _check_post(headers)
@@ -95,8 +101,3 @@ def _usv(value: Any) -> Any:
     if isinstance(value, dict):
         return {_usv(key): _usv(item) for key, item in value.items()}
     return value
-
-
-def _host(headers: Headers) -> str:
-    host = (header(headers, b"host") or b"").decode("latin-1").lower()
-    return host[: host.index("]") + 1] if host.startswith("[") and "]" in host else host.partition(":")[0]

@@ -4,6 +4,7 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
+import trio
 from quart import Response, request
 from quart_trio import QuartTrio
 from werkzeug.exceptions import HTTPException
@@ -36,6 +37,8 @@ def build_app(
         is running.
     """
     app = QuartTrio(__name__, static_folder=None)
+    app.url_map.merge_slashes = False  # `/api//search` is no path of ours, and no redirect to one
+    explaining = trio.CapacityLimiter(1)
     routes = {tool.route: tool.name for tool in registry}
     openapi = json.dumps(document(registry), ensure_ascii=False)
 
@@ -52,7 +55,9 @@ def build_app(
     @app.post("/api/screen")
     async def screen_only() -> Response:
         _readable(caller())
-        return _json(json.dumps(dry_run(await _arguments()), ensure_ascii=False))
+        # A megabyte of many texts takes a second, and no other request may wait for that.
+        report = await trio.to_thread.run_sync(dry_run, await _arguments(), limiter=explaining)
+        return _json(json.dumps(report, ensure_ascii=False))
 
     @app.post("/api/review")
     async def start_review() -> Response:

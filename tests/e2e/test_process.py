@@ -75,9 +75,27 @@ async def test_idle_connections_do_not_delay_the_stop(server: Server) -> None:
         await stream.send_all(request)
         assert (await read_reply(stream)).status == 200
     await streams[15].send_all(request[:10])  # a request that never ends, and four connections that say nothing
+    for _ in range(5):  # a browser that has the page open
+        streams.append(await trio.open_tcp_stream("127.0.0.1", server.page_port))
+        await streams[-1].send_all(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        assert (await read_reply(streams[-1])).status == 200
     assert await trio.to_thread.run_sync(server.stop) < 2.0
     for stream in streams:
         await stream.aclose()
+
+
+async def test_http_2_is_not_taken_up(shared_server: Server) -> None:
+    """An HTTP/2 connection without a request would stay open for ever."""
+    for port, refusal in ((shared_server.port, 404), (shared_server.page_port, 403)):
+        async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
+            await stream.send_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\x04\0\0\0\0\0")
+            assert (await read_reply(stream)).status == refusal
+    async with await trio.open_tcp_stream("127.0.0.1", shared_server.port) as stream:
+        await stream.send_all(
+            b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
+            b"HTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA\r\n\r\n"
+        )
+        assert (await read_reply(stream)).status == 200
 
 
 async def test_it_stops_in_time_under_load_and_loses_nothing_it_answered(server: Server) -> None:

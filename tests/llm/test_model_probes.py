@@ -52,4 +52,4 @@ async def test_a_server_that_comes_back_is_live_within_fifteen_seconds(
             assert router.status()[0].latency_ms == pytest.approx(250)
             nursery.cancel_scope.cancel()
     # one line for each change, not one for each probe
-    assert [record.message.split(" is ")[1][:4] for record in caplog.records] == ["down", "live"]
+    assert [vars(record)["facts"]["live"] for record in caplog.records] == [False, True]

@@ -16,6 +16,7 @@ from agent_memory.nursery import embedding
 from agent_memory.nursery.build import build_indexes
 from agent_memory.store.worker import Store
 from support.encoders import Embedding, WordsEncoder, embed
+from support.secrets import GITHUB_TOKEN
 from support.world import ELSEWHERE, HERE, Ticking, World, open_world
 
 
@@ -331,6 +332,24 @@ async def test_a_text_that_is_refused_leaves_its_namespace_to_full_text_until_it
     await change(world, record_id, title="the speakable", content="words")
     await live.settle()
     assert await live.ranking("note") == "score"
+    await check(world, encoder)
+
+
+async def test_a_stored_text_that_a_later_rule_refuses_keeps_no_vector_from_others(
+    world: World, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    encoder = WordsEncoder()
+    ids = [await world.remember(f"note {number}") for number in range(3)]
+
+    def as_before_the_rule(conn: apsw.Connection) -> None:
+        screen, conn.exec_trace = conn.exec_trace, None
+        conn.execute("UPDATE records SET content = ? WHERE id = ?", (f"use {GITHUB_TOKEN}", ids[1]))
+        conn.exec_trace = screen
+
+    await world.store.write(as_before_the_rule)
+    live = await embed(world, nursery, encoder)
+    await live.settle()
+    assert live.embedder.waiting() == 0
     await check(world, encoder)
 
 

@@ -30,6 +30,7 @@ class Server:
     environment: Mapping[str, str] | None = None
     process: subprocess.Popen[bytes] | None = None
     port: int = 0
+    page_port: int = 0
     ready_s: float = 0.0
     ready_cpu_s: float = 0.0
 
@@ -70,11 +71,11 @@ class Server:
                 stdout=log,
             )
         while time.monotonic() - begun < READY_S:
-            found = re.search(r"event=ready .*listens=http://[\d.]+:(\d+)", self.log())
+            found = re.search(r"event=ready .*listens=http://[\d.]+:(\d+),http://[\d.]+:(\d+)", self.log())
             if found:
                 self.ready_s = time.monotonic() - begun
                 self.ready_cpu_s = _cpu_s(self.process.pid)
-                self.port = int(found[1])
+                self.port, self.page_port = int(found[1]), int(found[2])
                 return self
             if self.process.poll() is not None:
                 raise AssertionError(f"the server ended with {self.process.returncode}:\n{self.log()}")

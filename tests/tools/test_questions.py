@@ -1,17 +1,21 @@
 """Standing questions: declared, ranked by demand, answered in the background, read for nothing."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import pytest
 
+from agent_memory.domain.clients import Identity
 from agent_memory.domain.errors import Conflict, Forbidden, QuestionNotFound, SecretRefused
 from agent_memory.domain.questions import NO_ANSWER
 from agent_memory.llm.chat import ChatRequest
 from agent_memory.store import questions
+from agent_memory.tools.questions import AnswerArguments, memory_answer
+from agent_memory.tools.registry import Call, Wire
 from support.secrets import GITHUB_TOKEN
 from support.tasks import Scripted, consumer_of, router_over
-from support.world import ELSEWHERE, HERE, World
+from support.world import ELSEWHERE, HERE, LINKED, World
 
 QUESTION = "Which port does the relay listen on?"
 SAID = "The relay listens on port 7017 [S1]."
@@ -80,6 +84,20 @@ async def test_a_new_record_in_reach_makes_the_answer_stale_at_the_next_look(wor
     await settle(world, server)
     assert (await answer(world))["stale"]
     assert len(server.asked) == 1  # what could not be answered is not asked again at every poll
+
+
+async def test_an_answer_from_a_project_that_is_out_of_reach_by_now_is_not_given(world: World) -> None:
+    await world.remember("Relay port", "The relay listens on port 7017.", namespace=LINKED)
+    await world.call("question_add", namespace=HERE, question=QUESTION)
+    await settle(world, answering())
+    assert (await answer(world))["answer"]
+    alone = replace(world.services, policy=replace(world.services.policy, project_links={}))
+    call = Call(alone, Identity("owner", frozenset({"read"}), writer=True), Wire(0, escaped=False))
+    found = await memory_answer.run(call, AnswerArguments(namespace=HERE, question=QUESTION))
+    assert found.model_dump(exclude={"estimated_tokens", "truncated"}, exclude_none=True) == {
+        "source_ids": [],
+        "stale": True,
+    }
 
 
 async def test_nothing_in_scope_gives_the_fixed_sentence_without_a_model(world: World) -> None:

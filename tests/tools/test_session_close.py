@@ -175,6 +175,13 @@ async def test_notes_with_the_marker_are_refused_and_the_summary_is_still_kept(m
     assert (await model_world.call("session_close", **CLOSE | {"notes": notes}))["notes_refused"] == MARKER
 
 
+async def test_a_summary_that_is_erased_takes_the_job_that_holds_its_text_along(model_world: World) -> None:
+    closed = await model_world.call("session_close", **CLOSE)
+    other = await model_world.call("session_close", namespace=HERE, summary="Another session.")
+    await model_world.call("forget", id=closed["candidate_id"], hard=True)
+    assert await model_world.rows("SELECT id FROM jobs") == [(other["job_id"],)]
+
+
 async def test_notes_with_a_secret_are_refused_by_pattern_and_the_summary_is_still_kept(model_world: World) -> None:
     result = await model_world.call("session_close", **CLOSE | {"notes": "password: Xk9-Trq2-Lm7w"})
     assert result["notes_refused"]

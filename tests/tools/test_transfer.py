@@ -25,6 +25,7 @@ from agent_memory.store.worker import Store
 from agent_memory.tools import transfer as transfer_tool
 from agent_memory.tools.portable import PortableRecord, read_line
 from agent_memory.tools.transfer import ImportReport, export_lines, import_lines
+from support.secrets import OWN_TOKEN
 from support.world import ELSEWHERE, HERE, Ticking, World
 
 PASSWORD_URL = "postgres://memo:" + "Lantern4147" + "@db/memo"
@@ -285,10 +286,16 @@ async def test_secrets_anywhere_in_a_whole_record_are_refused(world: World) -> N
         good | {"writer": PASSWORD_URL},
         good | {"session": PASSWORD_URL, "session_place": 1},
         good | {"tags": [PASSWORD_URL]},
+        good | {"tags": [OWN_TOKEN]},
+        good | {"namespace": f"local/{OWN_TOKEN}"},
+        good | {"anchors": [{"anchor": f"host:{OWN_TOKEN}", "state": "ok"}]},
+        SHORT | {"tags": [OWN_TOKEN]},
+        SHORT | {"namespace": f"local/{OWN_TOKEN}"},
+        SHORT | {"anchors": [f"host:{OWN_TOKEN}"]},
         good | {"observations": [seen | {"quote": PASSWORD_URL}]},
     ]
     report = await take_in(world.store, map(json.dumps, bad))
-    assert [remark.line for remark in report.refused] == [1, 2, 3, 4]
+    assert [remark.line for remark in report.refused] == list(range(1, len(bad) + 1))
     assert all("pattern" in remark.text for remark in report.refused)
 
 

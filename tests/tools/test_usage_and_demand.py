@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from support.secrets import GITHUB_TOKEN, OWN_TOKEN
 from support.world import ELSEWHERE, HERE, World
 
 
@@ -91,6 +92,17 @@ async def test_a_query_that_carries_a_secret_is_answered_and_not_recorded(world:
     await world.call("search", query=query, namespace=HERE)
     await world.call("search", query="after", namespace=HERE)
     assert [row[2] for row in await asked(world)] == ["before", "after"]
+
+
+@pytest.mark.parametrize("token", [OWN_TOKEN, GITHUB_TOKEN])
+async def test_a_search_in_a_namespace_that_carries_a_secret_spoils_no_reading_of_others(
+    world: World, token: str
+) -> None:
+    hit = await world.remember("apple pie")
+    await world.call("search", query="apple", namespace=HERE)
+    await world.call("search", query="pear", namespace=f"local/{token}")
+    assert [row[2] for row in await asked(world)] == ["apple"]
+    assert await counted(world) == {hit: (1, 0)}
 
 
 async def test_a_long_query_is_kept_in_part_and_never_spoils_the_flush(world: World) -> None:

@@ -20,6 +20,7 @@ from agent_memory.domain.errors import (
 from agent_memory.store import records
 from agent_memory.store.statement_screen import composed
 from agent_memory.store.worker import Store
+from support.secrets import OWN_TOKEN
 from support.world import ELSEWHERE, HERE, World, open_world
 
 TABLES = ("records", "anchors", "observations", "receipts", "jobs", "usage", "audit", "embeddings", "queries")
@@ -359,6 +360,24 @@ async def test_an_update_a_quote_a_reason_and_a_report_pass_the_same_screen(worl
             await world.call(tool, **arguments)
     assert (await get(world, record_id))["revision"] == 1
     assert "Xk9" not in str(await everything(world))
+
+
+async def test_what_is_stored_in_lower_case_is_judged_as_it_was_sent(world: World) -> None:
+    record_id = await world.remember("one")
+    whole = {"namespace": HERE, "type": "fact", "title": "t", "content": "c"}
+    hidden = f"local/{OWN_TOKEN}"
+    for tool, arguments in (
+        ("store", whole | {"namespace": hidden}),
+        ("store", whole | {"tags": ["fine", OWN_TOKEN]}),
+        ("store", whole | {"anchors": [f"host:{OWN_TOKEN}"]}),
+        ("update", {"id": record_id, "revision": 1, "changes": {"tags": [OWN_TOKEN]}}),
+        ("update", {"id": record_id, "revision": 1, "changes": {"anchors": [f"host:{OWN_TOKEN}"]}}),
+        ("session_close", {"namespace": hidden, "summary": "done"}),
+        ("question_add", {"namespace": hidden, "question": "why?"}),
+    ):
+        with pytest.raises(SecretRefused):
+            await world.call(tool, **arguments)
+    assert OWN_TOKEN.lower() not in str(await everything(world)).lower()
 
 
 async def test_json_that_the_store_composed_is_judged_by_its_texts(world: World) -> None:

@@ -15,7 +15,6 @@ EXAMPLES = [
     errors.UnknownTool("memory_nothing"),
     errors.RecordNotFound("0" * 32),
     errors.QuestionNotFound(),
-    errors.AmbiguousId("0" * 8, ["0" * 32]),
     errors.RevisionConflict("0" * 32, 3, {"title": "now"}),
     errors.Conflict("a record cannot supersede itself"),
     errors.Expired("the receipt is past its retention"),

@@ -1,5 +1,8 @@
 """The rules that come first and hold on every path, known or not; and that every error is JSON."""
 
+import tracemalloc
+from collections.abc import MutableMapping
+
 import pytest
 
 from agent_memory.web.requests import BODY_MAX_BYTES
@@ -73,6 +76,35 @@ async def test_a_megabyte_is_read(world: World) -> None:
     assert (await world.post("/api/search", body)).status == 200
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [("POST", "/api/search", 401), ("POST", "/mcp", 401), ("POST", "/register", 413), ("GET", "/healthz", 413)],
+)
+async def test_a_megabyte_of_a_stranger_is_not_kept_in_memory(
+    world: World, method: str, path: str, status: int
+) -> None:
+    taken = 0
+
+    async def receive() -> dict[str, object]:
+        nonlocal taken
+        taken += 1
+        return {"type": "http.request", "body": b" " * 65_536, "more_body": taken < 16}
+
+    sent: list[MutableMapping[str, object]] = []
+
+    async def send(message: MutableMapping[str, object]) -> None:
+        sent.append(message)
+
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"1048576"), (b"host", b"x")]
+    scope = {"type": "http", "method": method, "path": path, "headers": headers, "client": ("198.51.100.9", 1)}
+    tracemalloc.start()
+    await world.gate(scope, receive, send)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert sent[0]["status"] == status
+    assert peak < BODY_MAX_BYTES / 2
+
+
 async def test_mcp_answers_post_alone(world: World) -> None:
     for method in ("GET", "DELETE", "PUT", "OPTIONS", "HEAD"):
         reply = await world.request(method, "/mcp")
@@ -87,6 +119,8 @@ UNKNOWN = (
     "/api",
     "/api/",
     "/api/search/more",
+    "/api//search",
+    "/health//",
     "//",
     "/mcp/",
     "/../etc/passwd",

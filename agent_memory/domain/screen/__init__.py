@@ -1,20 +1,11 @@
 """The screen: may this text be kept? Asked of every text on its way to a write; the answer never holds the value."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from agent_memory.domain.screen import engine
 from agent_memory.domain.screen.engine import MARKER
 
-__all__ = ["MARKER", "Explanation", "Finding", "explain", "marked_do_not_store", "screen", "screen_text", "screened"]
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """Which field was refused and by which pattern; never the value."""
-
-    field: str
-    pattern: str
+__all__ = ["MARKER", "Explanation", "explain", "marked_do_not_store", "screen_text", "screened"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +27,6 @@ def screen_text(text: str) -> str | None:
     """Name of the first pattern that refuses the text, None when the text may be kept."""
     found = next(engine.default().hits(text), None)
     return None if found is None else found.pattern
-
-
-def screen(fields: Iterable[tuple[str, str]]) -> Finding | None:
-    """First refusal among named texts, in the order given; None when all may be kept."""
-    for field, text in fields:
-        pattern = screen_text(text)
-        if pattern is not None:
-            return Finding(field, pattern)
-    return None
 
 
 def marked_do_not_store(text: str) -> bool:
@@ -73,8 +55,7 @@ def explain(text: str) -> list[Explanation]:
 
 
 def _span_of(text: str, pattern: str) -> tuple[int, int]:
-    """The smallest run of lines that still shows a disguised pattern, found by halving; the whole text if "
-    "none does."""
+    """The smallest run of lines that still shows a disguised pattern, by halving; the whole text if none does."""
     lines = text.splitlines(keepends=True)
     if len(lines) < 2:
         return 0, len(text)

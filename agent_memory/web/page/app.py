@@ -49,6 +49,7 @@ def build_page(services: Services, inputs: Inputs, settings: PageSettings) -> Ap
         started_at=settings.started_at,
     )
     app = QuartTrio(__name__, static_folder=None)
+    app.url_map.merge_slashes = False  # its redirect would name a host that is not the browser's, under ingress
     app.config["MAX_CONTENT_LENGTH"] = FORM_MAX_BYTES
     app.add_url_rule("/", "status", pages.status)
     app.add_url_rule("/records", "records", pages.records)

@@ -6,7 +6,7 @@ The rules of the agents' port do not hold here: browsers send an Origin, and for
 from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
-from agent_memory.web.gate import SERVER, App, Message, Receive, Scope, Send
+from agent_memory.web.gate import SERVER, App, Message, Receive, Scope, Send, to_the_end
 from agent_memory.web.page.visits import admit
 from agent_memory.web.requests import RequestRefused
 
@@ -44,8 +44,10 @@ class PageGate:
             await send({"type": "websocket.close", "code": 1008})
             return
 
+        answer = to_the_end(send)
+
         async def send_safely(message: Message) -> None:
-            await send(_with_headers(message, scope["path"]))
+            await answer(_with_headers(message, scope["path"]))
 
         peer = (scope.get("client") or (None,))[0]
         try:

@@ -13,8 +13,10 @@ from werkzeug.exceptions import HTTPException
 from agent_memory import __version__
 from agent_memory.domain.errors import InvalidArgument, RecordNotFound, ServiceError
 from agent_memory.domain.records import ID_CHARS, stamp
+from agent_memory.domain.review import NEIGHBOURS
 from agent_memory.store import candidates, statistics
 from agent_memory.store.candidates import Decision, PendingCandidate, Seen
+from agent_memory.tools.finding import earlier_like
 from agent_memory.tools.services import Services
 from agent_memory.web.errors import answer_to, bug
 from agent_memory.web.page import facts, listing, record_view, records_view, review_view, status_view
@@ -111,7 +113,7 @@ class Pages:
         shown, following = await self._services.store.read(work)
         if shown.record.status != "candidate":
             return _see(f"{_root()}records/{plain}")
-        hits = await review_view.nearest(self._services, shown.record)
+        hits = await earlier_like(self._services, shown.record, NEIGHBOURS)
         neighbours = await self._in_thread(partial(review_view.compare, shown.record, hits))
         view = review_view.CandidateView(
             shown=shown,

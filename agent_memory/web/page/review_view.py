@@ -10,16 +10,13 @@ from apsw import Connection
 from agent_memory.domain.records import Record
 from agent_memory.store import candidates
 from agent_memory.store.candidates import PendingCandidate
-from agent_memory.tools.finding import Hit, Wanted, find
-from agent_memory.tools.services import Services
+from agent_memory.tools.finding import Hit
 from agent_memory.web.page import wording
 from agent_memory.web.page.difference import Piece, difference
 from agent_memory.web.page.record_view import RecordView
 
 PAGE_CANDIDATES: Final = 50
-NEIGHBOURS: Final = 5  # as many as the nightly review reads (seed 001, Candidate review)
 COMPARED: Final = 3  # of them word by word
-QUERY_CHARS: Final = 600  # of title and content that stand for the candidate when its neighbours are looked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +78,6 @@ def read_list(conn: Connection, *, after: str, total: int, now: datetime) -> Rev
         total=total,
         next=shown[-1].id if len(rows) > PAGE_CANDIDATES else None,
     )
-
-
-async def nearest(services: Services, candidate: Record) -> list[Hit]:
-    """The records nearest to a candidate in its namespace's reach: active ones, and earlier candidates."""
-    query = f"{candidate.title}\n{candidate.content}"[:QUERY_CHARS]
-    wanted = Wanted(query, services.scopes(candidate.namespace), limit=2 * NEIGHBOURS, exclude=(candidate.id,))
-    found = await find(services, wanted)
-    earlier = [hit for hit in found.hits if hit.record.status == "active" or hit.record.id < candidate.id]
-    return earlier[:NEIGHBOURS]
 
 
 def compare(candidate: Record, hits: Sequence[Hit]) -> tuple[Neighbour, ...]:

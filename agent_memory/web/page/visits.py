@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address
 from typing import Final
 
-from agent_memory.web.requests import Headers, RequestRefused, header
+from agent_memory.web.requests import Headers, RequestRefused, header, host
 
 SUPERVISOR: Final = "172.30.32.2"  # ADDON.md section 4: the Supervisor's fixed address on the network of the add-ons
 LOOPBACK_USER: Final = "page"
@@ -44,7 +44,7 @@ def admit(peer: str | None, headers: Headers, *, allowed_hosts: Sequence[str], c
     supervisor = _is_supervisor(peer)
     if not supervisor and not _is_loopback(peer):
         raise RequestRefused(403, "peer_refused", "the page answers this machine and Home Assistant's ingress only")
-    if not supervisor and _host(headers) not in _LOOPBACK_NAMES.union(allowed_hosts):
+    if not supervisor and host(headers) not in _LOOPBACK_NAMES.union(allowed_hosts):
         raise RequestRefused(
             403, "host_refused", "open the page as http://127.0.0.1 or http://localhost, with its port"
         )
@@ -80,11 +80,6 @@ def _plain(peer: str) -> str:
         return peer
     mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
     return str(mapped or address)
-
-
-def _host(headers: Headers) -> str:
-    host = _text(headers, b"host").lower()
-    return host[: host.index("]") + 1] if host.startswith("[") and "]" in host else host.partition(":")[0]
 
 
 def _text(headers: Headers, name: bytes) -> str:
