@@ -1,6 +1,7 @@
 # What people run. Each target makes its own .venv when it is missing, and renews it when a lock has changed.
-#   make serve [PORT=8765] [DATA=folder]   run the server
+#   make serve [PORT=8765] [PAGE_PORT=8766] [DATA=folder]   run the server
 #   make test | check | bench              tests; lint, format and types; figures
+#   make test-long                         crashes, deletion and the state machine at full length
 #   make test-clients                      Claude Code and Codex against a real server (downloads over 200 MB)
 #   make docs                              the README's tables of options and tools, from the code
 #   make test-llm                          a real llama.cpp server with a small model (builds for ten minutes)
@@ -9,6 +10,7 @@
 
 PYTHON ?= python3
 PORT ?= 8765
+PAGE_PORT ?=
 DATA ?=
 BENCH ?=
 VENV := .venv
@@ -18,7 +20,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 .PHONY: serve test check bench test-clients docs lock clean
 
 serve: $(VENV)/.run
-	exec $(BIN)/agent-memory serve --port $(PORT) $(if $(DATA),--data "$(DATA)")
+	exec $(BIN)/agent-memory serve --port $(PORT) $(if $(PAGE_PORT),--page-port $(PAGE_PORT)) $(if $(DATA),--data "$(DATA)")
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -q
@@ -30,6 +32,9 @@ check: $(VENV)/.dev
 
 bench: $(VENV)/.run
 	$(BIN)/python tools/bench/bench.py $(BENCH)
+
+test-long: $(VENV)/.dev
+	AGENT_MEMORY_LONG=1 $(BIN)/python -m pytest -q tests/e2e tests/store/test_scrub.py
 
 test-clients: $(VENV)/.run
 	$(BIN)/python tools/clients/check.py

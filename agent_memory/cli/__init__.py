@@ -10,6 +10,7 @@ from agent_memory import __version__
 from agent_memory.cli.backups import backup, restore
 from agent_memory.cli.call import call
 from agent_memory.cli.doctor import doctor
+from agent_memory.cli.model import model
 from agent_memory.cli.screen import screen
 from agent_memory.cli.serve import serve
 from agent_memory.cli.tokens import token
@@ -22,5 +23,5 @@ def main() -> None:
     """Agent Memory: one shared, bounded memory server for coding agents."""
 
 
-for command in (serve, backup, restore, doctor, export, import_, token, call, screen):
+for command in (serve, backup, restore, doctor, export, import_, token, call, model, screen):
     main.add_command(command)

@@ -14,6 +14,7 @@ import apsw
 from filelock import FileLock, Timeout
 
 from agent_memory import __version__, config
+from agent_memory.encoder.catalogue import recipe_of
 from agent_memory.options.errors import OptionError
 from agent_memory.store import checkup, token_file
 from agent_memory.store.connection import DATABASE, LOCK, DataFolderError, open_reader
@@ -97,6 +98,20 @@ def option_findings(
     for name in settings.without_effect():
         yield Finding("note", "options", f"{name} is set and has no effect in this version")
     yield from client_findings(settings, folder)
+    if settings.embed_model_dir is not None and settings.embed_url is None:
+        yield model_finding(settings.embed_model_dir)
+
+
+def model_finding(folder: Path) -> Finding:
+    """The model that replaces the embedded one; the server starts without it, and then searches by words alone."""
+    try:
+        recipe = recipe_of(folder)
+        missing = [name for name in (recipe.weights, recipe.tokenizer) if not (folder / name).is_file()]
+    except ValueError as error:
+        return Finding("wrong", "embed_model_dir", str(error), "agent-memory model install NAME makes such a folder")
+    if missing:
+        return Finding("wrong", "embed_model_dir", f"{folder / missing[0]} is missing", "install the model again")
+    return Finding("ok", "embed_model_dir", f"{folder}, {recipe.name}")
 
 
 def client_findings(settings: "Settings", folder: Path) -> Iterator[Finding]:
@@ -113,7 +128,10 @@ def client_findings(settings: "Settings", folder: Path) -> Iterator[Finding]:
         yield Finding("wrong", "clients", "none", "list at least one in the option clients; nobody can call")
     for client in settings.clients:
         scopes = ", ".join(sorted(client.scopes)) or "no scope"
-        if client.ip is not None:
+        if client.ip is not None and "read" not in client.scopes:
+            remedy = "known by its address it may read at most: give it the scope read, or a token instead of ip"
+            yield Finding("wrong", f"client {client.name}", f"{scopes}; it can do nothing", remedy)
+        elif client.ip is not None:
             yield Finding("ok", f"client {client.name}", f"{scopes}; by its address {client.ip}, reads at most")
         elif client.token_sha256 is not None:
             yield Finding("ok", f"client {client.name}", f"{scopes}; token made elsewhere")

@@ -33,7 +33,10 @@ def serve(
 ) -> None:
     """Run the server until SIGTERM or Ctrl-C."""
     import gc
+    import os
 
+    # Read when numpy is imported. A second thread would spin for longer than most of our products take.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # The imports make some 300,000 objects that live to the end. Collecting while they come costs a tenth of the
     # start, and walking them later costs the slowest requests.
     gc.disable()

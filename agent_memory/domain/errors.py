@@ -37,14 +37,15 @@ class UnknownTool(ServiceError, LookupError):
     """No tool has this name; list the tools to find it."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"no tool {name[:60]!r}")
+        super().__init__(f"no tool {name[:60]!r}; tools/list of MCP and GET /api/openapi.json name them")
 
 
 class RecordNotFound(ServiceError, LookupError):
     """No live record has this id; search or list records to find current ids."""
 
-    def __init__(self, record_id: str) -> None:
-        super().__init__(f"no live record {record_id}")
+    def __init__(self, record_id: str, superseded_by: str | None = None) -> None:
+        successor = f"; it was superseded by {superseded_by}" if superseded_by else ""
+        super().__init__(f"no live record {record_id}{successor}")
         self.record_id = record_id
 
 

@@ -109,6 +109,8 @@ def topic_scopes(topics: Sequence[str]) -> tuple[str, ...]:
         name = topic.removeprefix("topics/")
         if not 1 <= len(name) <= MAX_TOPIC_CHARS:
             raise InvalidArgument("topics", f"a topic of {len(name)} characters; allowed are 1 to {MAX_TOPIC_CHARS}")
+        if "/" in name:
+            raise InvalidArgument("topics", "a topic is a name alone, or topics/<name>")
         scopes.append(validate(f"topics/{name}", "topics"))
     return tuple(dict.fromkeys(scopes))
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from hashlib import sha256
 
 from agent_memory.domain.specifics import normalise
-from agent_memory.domain.wording import content_words, coverage
+from agent_memory.domain.wording import content_words
 
 ANSWER_CHARS = 800  # of a stored answer: four sentences of about 200 characters
 ANSWER_SENTENCES = 4  # seed, Standing questions
@@ -24,7 +24,7 @@ _ABBREVIATION = re.compile(
 
 @dataclass(frozen=True)
 class Ask:
-    """One search that a session made: `answered` in [0, 1] says how well its hits covered it (see answered_share)."""
+    """One search that a session made: `answered` in [0, 1] says how well its best full-text hit covered it."""
 
     text: str
     answered: float
@@ -60,14 +60,6 @@ class Standing:
     basis: str | None
     current: str
     attempted_at: datetime | None
-
-
-def answered_share(query: str, hit_texts: Iterable[str]) -> float:
-    """How well a search was answered: the largest share of its content words that one hit holds; 0 without hits.
-
-    Only hits of the full-text ranking count (seed, Embedding retrieval: the demand signal counts FTS hits).
-    """
-    return max((coverage(query, text) for text in hit_texts), default=0.0)
 
 
 def demand_score(asked: int, answered: float) -> float:

@@ -111,7 +111,7 @@ class Embedder:
         """
         key, width = key_of(encoder), len((await encoder.encode_records(["width"]))[0])
         # Room for a quarter more: growing copies every row.
-        capacity = await self._store.read(search.count_live) * 5 // 4
+        capacity = (self._indexes.records or await self._store.read(search.count_live)) * 5 // 4
         if not self._indexes.vectors.begin(key, width, capacity=capacity):
             return key
         digest_of, after = _digests(encoder), 0

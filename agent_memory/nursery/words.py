@@ -32,6 +32,7 @@ async def load_words(
     while words := await _read(store, partial(words_after, word=word)):
         indexes.load_words(words)
         word = words[-1][0]
+    await indexes.words_loaded()
     log.info("words-loaded", records=indexes.records)
 
 

@@ -11,7 +11,7 @@ from agent_memory.encoder.generations import Generations
 from agent_memory.encoder.index import VectorIndex
 from agent_memory.retrieval.concepts import Concepts
 from agent_memory.retrieval.plan import Planner, QueryPlan
-from agent_memory.retrieval.vocabulary import Vocabulary
+from agent_memory.retrieval.vocabulary import Shapes, Vocabulary
 from agent_memory.store.changes import ChangedRecord
 from agent_memory.store.stems import Stemmer
 
@@ -43,8 +43,14 @@ class LiveIndexes:
         self._change = trio.Event()
 
     def load_words(self, rows: Iterable[tuple[str, int]]) -> None:
-        """Take the counts of these words as they are in the database."""
+        """Take the counts of these words as they are in the database; `words_loaded` ends the loading."""
+        self._vocabulary.loading = True
         self._vocabulary.update(rows)
+
+    async def words_loaded(self) -> None:
+        """All words are there: sort them for look-alikes and compounds, in a worker thread."""
+        counts = self._vocabulary.counts()
+        self._vocabulary.take(await trio.to_thread.run_sync(Shapes, counts))
 
     @contextmanager
     def changes_meanwhile(self) -> Iterator[dict[str, ChangedRecord]]:

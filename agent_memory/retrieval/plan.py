@@ -103,11 +103,20 @@ class Planner:
         return min((self._vocabulary.documents(stem) for stem in stems), default=0)
 
     def _rare(self, terms: list[_Term], records: int) -> list[_Term]:
-        """The terms without those that too many records hold, unless no rarer one is in the index."""
+        """The terms without those that too many records hold, unless no rarer one is in the index.
+
+        In a large store rarer ones are too many together: the commonest then go, as each match costs time.
+        """
         limit = records * self._weights.common_share
-        if any(0 < term.documents <= limit for term in terms):
-            return [term for term in terms if term.documents <= limit]
-        return terms
+        rare = [term for term in terms if term.documents <= limit]
+        if not any(term.documents for term in rare):
+            rare = terms
+        spent, most = 0, 0
+        for documents in sorted(term.documents for term in rare):
+            spent += documents
+            if spent <= self._weights.postings_most or not most:
+                most = documents
+        return [term for term in rare if term.documents <= most] if most else rare
 
     def _beside(self, term: _Term, corrected: list[tuple[str, str]]) -> list[_Term]:
         """What to look up beside a word that no record holds and that is not known to be spelt right: what it was meant

@@ -6,8 +6,7 @@ decide alone whether a record is found. It reads no database; `store.vocabulary`
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable
-from itertools import islice
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +14,7 @@ import numpy.typing as npt
 from agent_memory.retrieval.spelling import edit_distance
 
 MAX_WORDS = 300_000  # words kept for look-alikes: 9 bytes each in arrays beside about 100 in strings
+NEAR_KEPT = 2_000  # mistyped words whose look-alikes are remembered
 SCAN = 64  # longer words looked at for compounds
 MIN_PART = 4  # letters of a compound's other part
 JOINTS = ("", "s", "n", "en", "es", "er", "e")
@@ -26,8 +26,11 @@ class Vocabulary:
 
     def __init__(self, rows: Iterable[tuple[str, int]] = ()) -> None:
         self._counts: dict[str, int] = dict(rows)
-        self._shapes: _Shapes | None = None
+        self._shapes: Shapes | None = None
         self._at_last_build = 0
+        self.loading = (
+            False  # more words come soon: nothing is sorted yet, so nothing is put right and no compound found
+        )
 
     def __len__(self) -> int:
         return len(self._counts)
@@ -63,9 +66,8 @@ class Vocabulary:
         if not allowed:
             return []
         found: dict[int, list[str]] = {}
-        for word in self._arrays().similar(stem, allowed):
-            distance = edit_distance(stem, word, allowed)
-            if distance <= allowed and (distance < 2 or word[0] == stem[0]) and self.documents(word):
+        for distance, word in self._arrays().near(stem, allowed):
+            if (distance < 2 or word[0] == stem[0]) and self.documents(word):
                 found.setdefault(distance, []).append(word)
         nearest = found[min(found)] if found else []
         return sorted(nearest, key=lambda word: (word[0] != stem[0], -self.documents(word), word))[:limit]
@@ -74,14 +76,14 @@ class Vocabulary:
         """Known stems that start with this one and are longer, in alphabetical order, at most `limit`."""
         words = self._arrays().words
         start = bisect_left(words, stem)
-        longer = (word for word in islice(words, start, start + limit + 1) if word != stem)
+        longer = (word for word in words[start : start + limit + 1] if word != stem)
         return [word for word in longer if word.startswith(stem) and self.documents(word)][:limit]
 
     def ending_with(self, stem: str, limit: int) -> list[str]:
         """Known stems that end with this one and are longer, in alphabetical order of their reversed letters."""
         words, tail = self._arrays().reversed_words, stem[::-1]
         start = bisect_left(words, tail)
-        longer = (word for word in islice(words, start, start + limit + 1) if word != tail)
+        longer = (word for word in words[start : start + limit + 1] if word != tail)
         return [word[::-1] for word in longer if word.startswith(tail) and self.documents(word[::-1])][:limit]
 
     def compounds(self, stem: str, limit: int) -> list[str]:
@@ -107,27 +109,51 @@ class Vocabulary:
                 return True
         return False
 
-    def _arrays(self) -> "_Shapes":
+    def counts(self) -> dict[str, int]:
+        """A copy of all words with their counts, for `Shapes` to be made of in a worker thread."""
+        return dict(self._counts)
+
+    def take(self, shapes: "Shapes") -> None:
+        """Loading is over, and this is what a worker thread made of the words meanwhile."""
+        self._shapes, self.loading, self._at_last_build = shapes, False, len(self._counts)
+
+    def _arrays(self) -> "Shapes":
         """The sorted forms, rebuilt when the vocabulary has grown or shrunk by a twentieth since they were made."""
+        if self.loading:
+            return Shapes({})
         drift = abs(len(self._counts) - self._at_last_build)
         if self._shapes is None or drift * 20 > self._at_last_build:
-            words = self._counts if len(self._counts) <= MAX_WORDS else self._commonest()
-            self._shapes = _Shapes(sorted(words))
-            self._at_last_build = len(self._counts)
+            self.take(Shapes(self._counts))
+            assert self._shapes is not None
         return self._shapes
 
-    def _commonest(self) -> list[str]:
-        return sorted(self._counts, key=lambda word: (-self._counts[word], word))[:MAX_WORDS]
 
+class Shapes:
+    """Sorted words with their lengths and letter sets in arrays, to sift all of them in one pass.
 
-class _Shapes:
-    """Sorted words with their lengths and letter sets in arrays, to sift all of them in one pass."""
+    Making them takes 1.5 microseconds a word. Of more than MAX_WORDS the commonest are kept.
+    """
 
-    def __init__(self, words: list[str]) -> None:
-        self.words = words
+    def __init__(self, counts: Mapping[str, int]) -> None:
+        kept: Iterable[str] = counts
+        if len(counts) > MAX_WORDS:
+            kept = sorted(counts, key=lambda word: (-counts[word], word))[:MAX_WORDS]
+        self.words = words = sorted(kept)
+        self._near: dict[tuple[str, int], list[tuple[int, str]]] = {}
         self.reversed_words = sorted(word[::-1] for word in words)
         self._lengths: npt.NDArray[np.int16] = np.array([min(len(word), 999) for word in words], dtype=np.int16)
         self._letters: npt.NDArray[np.uint64] = np.array([_letter_set(word) for word in words], dtype=np.uint64)
+
+    def near(self, stem: str, distance: int) -> list[tuple[int, str]]:
+        """The words within an edit distance, with their own; kept for a while, as queries come again."""
+        found = self._near.get((stem, distance))
+        if found is None:
+            apart = ((edit_distance(stem, word, distance), word) for word in self.similar(stem, distance))
+            found = [pair for pair in apart if pair[0] <= distance]
+            if len(self._near) >= NEAR_KEPT:
+                self._near.clear()
+            self._near[stem, distance] = found
+        return found
 
     def similar(self, stem: str, distance: int) -> list[str]:
         """The words that may be within an edit distance: one edit changes the length by at most one and the set of

@@ -17,6 +17,7 @@ class Weights:
     bm25_content: float = 1.0
     bm25_terms: float = 1.0  # parts of identifiers and CJK pairs; .25 costs .01 MRR on coding (dev)
     common_share: float = 0.2  # terms in more of the records than this are dropped while a rarer one is left (shared)
+    postings_most: int = 30_000  # matches that a query's terms may bring, rarest terms first: 1.5 us each, so 50 ms
     translated_most: int = 2_000  # records; a translation that more hold is not looked up: it costs time, not order
 
     # Lists

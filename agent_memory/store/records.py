@@ -111,7 +111,7 @@ def live(conn: Connection, record_id: str) -> Record:
     """The active or candidate record with exactly this id. Raises: RecordNotFound."""
     record = find(conn, record_id)
     if record is None or record.status not in LIVE:
-        raise RecordNotFound(record_id)
+        raise RecordNotFound(record_id, None if record is None else record.superseded_by)
     return record
 
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from apsw import Connection
 
@@ -28,8 +28,7 @@ class Filters:
         return bool(self.types or self.tags or self.candidates_before is not None)
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(NamedTuple):
     """A live record as far as ranking reads it. `content` is empty for a record without a session, and unread."""
 
     id: str
@@ -64,16 +63,17 @@ def full_text(
         return []
     condition, bindings = _conditions(scopes, filters)
     rows = conn.execute(
-        # INDEXED BY: the narrow index answers scope and type for thousands of matches; the wide rows are read only for
-        # those that remain.
-        "SELECT records.id, score FROM ("
-        " SELECT records.seq AS seq, bm25(records_fts, ?, ?, ?) AS score"
-        " FROM records_fts CROSS JOIN records INDEXED BY records_scope ON records.seq = records_fts.rowid"
-        f" WHERE records_fts MATCH ? AND {condition} ORDER BY score, records.seq LIMIT ?"
-        ") AS best JOIN records ON records.seq = best.seq ORDER BY score, records.id",
+        # Every match is scored and sorted first, by the index alone; then the best are looked up until enough are in
+        # scope. Looking up all of them before costs as much again as the search. LIMIT -1 keeps SQLite from flattening
+        # the one into the other, CROSS JOIN from turning them round; INDEXED BY: the narrow index knows scope and type.
+        "SELECT (SELECT id FROM records AS named WHERE named.seq = best.seq), best.score FROM ("
+        " SELECT rowid AS seq, bm25(records_fts, ?, ?, ?) AS score FROM records_fts"
+        " WHERE records_fts MATCH ? ORDER BY score, seq LIMIT -1"
+        ") AS best CROSS JOIN records INDEXED BY records_scope ON records.seq = best.seq"
+        f" WHERE {condition} LIMIT ?",
         (*weights, match, *bindings, limit),
     )
-    return [(str(record_id), float(str(score))) for record_id, score in rows]
+    return sorted(((str(record_id), float(str(score))) for record_id, score in rows), key=lambda row: (row[1], row[0]))
 
 
 def filtered_ids(conn: Connection, scopes: Scopes, filters: Filters) -> list[str]:
@@ -91,7 +91,7 @@ def facts(conn: Connection, ids: Sequence[str], scopes: Scopes) -> list[Facts]:
         f" WHERE id IN (SELECT value FROM json_each(?)) AND {condition} ORDER BY id",
         (json.dumps(list(ids)), *bindings),
     )
-    return [_facts(row) for row in rows]
+    return list(map(Facts._make, rows))
 
 
 def reach(conn: Connection, scopes: Scopes) -> tuple[str, ...]:
@@ -131,7 +131,3 @@ def _conditions(scopes: Scopes, filters: Filters) -> tuple[str, list[Any]]:
         sql += " AND (+status = 'active' OR records.id < ?)"
         bindings.append(filters.candidates_before)
     return sql, bindings
-
-
-def _facts(row: tuple[Any, ...]) -> Facts:
-    return Facts(*row)

@@ -142,20 +142,21 @@ def _cosines(
 def _candidate(
     facts: Facts, matched: dict[str, float], translated: dict[str, float], cosines: dict[str, float]
 ) -> Candidate:
+    # By position, in the order of the fields: keywords cost 400 candidates a third of a millisecond.
     return Candidate(
-        id=facts.id,
-        title=facts.title,
-        content=facts.content,
-        type=facts.type,
-        namespace=facts.namespace,
-        created=facts.created_at,
+        facts.id,
+        facts.title,
+        facts.content,
+        facts.type,
+        facts.namespace,
+        facts.created_at,
         # Two projects may use the same session id; their records are no conversation.
-        session=f"{facts.namespace} {facts.session}" if facts.session else "",
-        position=facts.session_place or 0,
-        bm25=matched.get(facts.id),
-        translated=translated.get(facts.id),
-        cosine=cosines.get(facts.id),
-        evidence=evidence_factor(facts.confidence, facts.effective_confidence),
+        f"{facts.namespace} {facts.session}" if facts.session else "",
+        facts.session_place or 0,
+        matched.get(facts.id),
+        translated.get(facts.id),
+        cosines.get(facts.id),
+        evidence_factor(facts.confidence, facts.effective_confidence),
     )
 
 

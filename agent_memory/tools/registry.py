@@ -4,7 +4,7 @@ import inspect
 import json
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Generic, TypeVar, get_type_hints
+from typing import Any, Final, Generic, TypeVar, get_args, get_type_hints
 
 import pydantic
 from apsw import Connection
@@ -195,8 +195,17 @@ def parse_arguments(tool: Tool[A], arguments: Mapping[str, Any]) -> A:
         field = ".".join(str(part) for part in first["loc"]) or "arguments"
         problem = first["msg"][0].lower() + first["msg"][1:]
         if first["type"] == "extra_forbidden":
-            problem = f"unknown argument; {tool.name} takes {', '.join(tool.arguments.model_fields)}"
+            problem = f"unknown argument; {_takes(tool, first['loc'])}"
         raise InvalidArgument(field[:100], problem) from None
+
+
+def _takes(tool: Tool[A], place: tuple[int | str, ...]) -> str:
+    """What is allowed beside the unknown argument at this place, which may lie inside an argument."""
+    model: Any = tool.arguments
+    for part in place[:-1]:
+        model = model.model_fields[part].annotation if isinstance(part, str) else get_args(model)[0]
+    whole = ".".join(str(part) for part in place[:-1]) or tool.name
+    return f"{whole} takes {', '.join(model.model_fields) or 'none'}"
 
 
 def _check_extent(value: Any, field: str = "", depth: int = 0) -> None:

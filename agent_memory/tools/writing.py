@@ -14,6 +14,7 @@ from agent_memory.domain.records import (
     ID_CHARS,
     REASON_MAX_CHARS,
     TITLE_MAX_CHARS,
+    TYPES,
     Draft,
     Record,
     change_status,
@@ -35,12 +36,12 @@ from agent_memory.tools.views import RecordView, views
 
 class StoreArguments(Arguments):
     namespace: str
-    type: str
+    type: Annotated[str, Field(json_schema_extra={"enum": list(TYPES)})]
     title: str
     content: str
     tags: list[str] | None = None
     confidence: Annotated[float, Field(ge=0, le=1)] = 0.7
-    anchors: list[str] | None = None
+    anchors: Annotated[list[str] | None, Field(description="entity:, path:, host: or url: and its value.")] = None
     supersedes: Annotated[str | None, Field(description="Full id of the record this one replaces.")] = None
     session: Annotated[str | None, Field(description="Id of the conversation this belongs to.")] = None
     agent: str | None = None

@@ -34,6 +34,7 @@ def document(registry: Registry) -> dict[str, Any]:
     """OpenAPI 3.1 with one POST a tool; shared models stand in components."""
     schemas: dict[str, Any] = {"Error": _ERROR}
     paths = {f"/api/{tool.route}": {"post": _operation(tool, schemas)} for tool in registry}
+    paths |= {path: {"post": _plain_operation(name, text)} for path, (name, text) in _BESIDE_TOOLS.items()}
     return {
         "openapi": "3.1.0",
         "info": {"title": "Agent Memory", "version": __version__},
@@ -46,6 +47,28 @@ def document(registry: Registry) -> dict[str, Any]:
     }
 
 
+# Posts that are no tools: agents have no use for them, scripts and people do.
+_BESIDE_TOOLS: Final = {
+    "/api/screen": ("screen", "Say what of `texts` (name: text) would be refused and why; nothing is kept."),
+    "/api/review": ("review", "Run the candidate review now (scope delete); 409 while one is running."),
+}
+
+
+def _plain_operation(name: str, text: str) -> dict[str, Any]:
+    anything = {"application/json": {"schema": {"type": "object"}}}
+    return {
+        "operationId": name,
+        "summary": text,
+        "requestBody": {"required": True, "content": anything},
+        "responses": {"200": {"description": "The result.", "content": anything}, **_error_responses()},
+    }
+
+
+def _error_responses() -> dict[str, Any]:
+    content = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+    return {status: {"description": text, "content": content} for status, text in _ERRORS.items()}
+
+
 def _operation(tool: Tool[Any], schemas: dict[str, Any]) -> dict[str, Any]:
     return {
         "operationId": tool.name,
@@ -53,13 +76,7 @@ def _operation(tool: Tool[Any], schemas: dict[str, Any]) -> dict[str, Any]:
         "requestBody": {"required": True, "content": _content(tool.arguments, schemas)},
         "responses": {
             "200": {"description": "The tool's result.", "content": _content(tool.result, schemas)},
-            **{
-                status: {
-                    "description": text,
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
-                }
-                for status, text in _ERRORS.items()
-            },
+            **_error_responses(),
         },
     }
 

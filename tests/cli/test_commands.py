@@ -220,6 +220,23 @@ def test_each_fault_is_a_line_and_the_exit_code_1(data: Path) -> None:
         assert any(line.startswith(start) for line in found["WRONG"]), (start, found)
 
 
+def test_options_that_start_and_yet_do_not_work_are_told(data: Path) -> None:
+    data.mkdir(mode=0o700)
+    client = {"name": "desk", "scopes": ["write"], "ip": "127.0.0.1"}
+    model = data / "models" / "tiny"
+    (data / "options.json").write_text(json.dumps({"clients": [client], "embed_model_dir": "models/tiny"}))
+    code, found = doctor(data)
+    assert code == 1
+    assert any(line.startswith("client desk: write; it can do nothing") for line in found["WRONG"])
+    assert any(line.startswith("embed_model_dir: ") and "model.json" in line for line in found["WRONG"])
+    model.mkdir(parents=True)
+    (model / "model.json").write_text('{"name": "multilingual-e5-small"}')
+    assert any(line.endswith("model.onnx is missing: install the model again") for line in doctor(data)[1]["WRONG"])
+    for name in ("model.onnx", "tokenizer.json"):
+        (model / name).touch()
+    assert f"embed_model_dir: {model}, multilingual-e5-small" in doctor(data)[1]["ok"]
+
+
 def test_a_database_of_a_newer_version_is_told(data: Path) -> None:
     import apsw
 

@@ -159,6 +159,7 @@ def test_eight_topics_of_forty_characters_are_the_most() -> None:
     assert len(topic_scopes([f"{i}" + "x" * 39 for i in range(8)])) == 8
     assert "9 topics" in refusal(["x"] * 9, of=topic_scopes)
     assert "41 characters" in refusal(["x" * 41], of=topic_scopes)
+    assert refusal(["github/o/a"], of=topic_scopes) == "topics: a topic is a name alone, or topics/<name>"
     assert "0 characters" in refusal([""], of=topic_scopes)
     assert "0 characters" in refusal(["topics/"], of=topic_scopes)
     assert refusal(["a/b"], of=topic_scopes).startswith("topics: ")

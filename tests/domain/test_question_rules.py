@@ -12,7 +12,6 @@ from agent_memory.domain.questions import (
     Ask,
     Source,
     Standing,
-    answered_share,
     basis_of,
     cut_answer,
     demand_score,
@@ -70,11 +69,6 @@ def test_demand_does_not_depend_on_the_order_of_asks(asks: list[Ask], random: ob
     one, two = rank_demand(asks, 99), rank_demand(shuffled, 99)
     assert sorted((d.question, d.asked) for d in one) == sorted((d.question, d.asked) for d in two)
     assert sum(d.asked for d in one) == len(asks)
-
-
-def test_a_search_is_answered_as_well_as_its_best_hit_covers_it() -> None:
-    assert answered_share("idempotency key retention", []) == 0
-    assert answered_share("idempotency key retention", ["carts", "Idempotency keys: retention 72 h"]) == 1
 
 
 @given(sources, st.randoms())

@@ -1,6 +1,6 @@
 """Two hundred session notes through a real server, two model servers and a power cut: every job is done exactly once.
 
-`ENRICHMENT_TEST_JOBS=2000` runs the long form.
+`make test-long` runs 2,000 jobs.
 """
 
 import json
@@ -17,7 +17,7 @@ from support.server import Server
 from support.tasks import found_numbers, memories, verdict
 from support.world import HERE
 
-JOBS = int(os.environ.get("ENRICHMENT_TEST_JOBS", "200"))
+JOBS = 2_000 if "AGENT_MEMORY_LONG" in os.environ else 200
 CLOSERS = 8
 WITHIN_S = 30.0 + JOBS / 4
 

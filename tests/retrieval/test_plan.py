@@ -26,6 +26,12 @@ def test_terms_that_a_fifth_of_the_records_hold_are_dropped_while_a_rarer_one_is
     assert planner(vocabulary("", server=30)).plan("server", 100).match == '"server"'
 
 
+def test_a_large_store_is_asked_for_the_rarest_terms_only() -> None:
+    known = Vocabulary([("rare", 20_000), ("medium", 10_500), ("often", 90_000)])
+    assert planner(known).plan("often rare medium nothing", 1_000_000).match == '"medium" OR "nothing"'
+    assert planner(known).plan("often", 1_000_000).match == '"often"'
+
+
 def test_a_term_that_nothing_holds_stays_in_the_query() -> None:
     assert '"newword"' in planner(vocabulary("broker")).plan("newword broker", 100).match
 

@@ -71,9 +71,20 @@ async def test_an_update_makes_no_other_state(world: World, status: str) -> None
     assert (await get(world, record_id))["revision"] == 1
 
 
+async def test_an_unknown_argument_is_answered_with_those_that_are_known_in_its_place(world: World) -> None:
+    with pytest.raises(InvalidArgument, match=r"changes\.namespace: unknown argument; changes takes title, content"):
+        await change(world, await world.remember("one"), namespace=HERE)
+    with pytest.raises(InvalidArgument, match=r"x: unknown argument; memory_update takes id, revision, changes"):
+        await world.call("update", id="0" * 32, revision=1, changes={}, x=1)
+    with pytest.raises(InvalidArgument, match=r"reports\.0 takes id, anchor, state, detail"):
+        await world.call("anchor_report", reports=[{"id": "0" * 32, "anchor": "path:/x", "state": "ok", "x": 1}])
+    with pytest.raises(InvalidArgument, match="memory_anchor_sweep takes none"):
+        await world.call("anchor_sweep", x=1)
+
+
 async def test_a_superseded_or_forgotten_record_takes_no_update_and_no_evidence(world: World) -> None:
     old = await world.remember("old")
-    await world.remember("new", supersedes=old)
+    new = await world.remember("new", supersedes=old)
     gone = await world.remember("gone")
     await world.call("forget", id=gone)
     for record_id in (old, gone):
@@ -81,6 +92,8 @@ async def test_a_superseded_or_forgotten_record_takes_no_update_and_no_evidence(
             await world.call("update", id=record_id, revision=2, changes={"status": "active"})
         with pytest.raises(RecordNotFound):
             await world.call("corroborate", id=record_id, quote="q", stance="corroborates")
+    with pytest.raises(RecordNotFound, match=f"no live record {old}; it was superseded by {new}$"):
+        await world.remember("late", supersedes=old)
 
 
 def test_store_candidate_is_the_only_writer_of_candidates() -> None:

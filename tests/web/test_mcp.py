@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 import trio
 
+from agent_memory.domain.anchors import KINDS
+from agent_memory.domain.records import TYPES
 from agent_memory.web.mcp import ENVELOPE, INSTRUCTIONS
 from support.http import Reply
 from support.world import ERAS, HERE, MODERN, World, tool_answer
@@ -52,6 +54,13 @@ async def test_the_tools_are_listed_small_and_say_what_they_do(world: World, era
         assert 40 < len(tool["description"]) < 400, tool["name"]
         assert tool["inputSchema"]["type"] == "object"
         assert set(tool["annotations"]) == {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}
+
+
+async def test_an_agent_reads_in_the_listing_which_types_and_anchors_there_are(world: World) -> None:
+    tools = (await world.message("tools/list")).json["result"]["tools"]
+    takes = next(tool for tool in tools if tool["name"] == "memory_store")["inputSchema"]["properties"]
+    assert takes["type"]["enum"] == list(TYPES)
+    assert all(f"{kind}:" in takes["anchors"]["description"] for kind in KINDS)
 
 
 @pytest.mark.parametrize("era", ERAS)

@@ -9,18 +9,32 @@ from typing import Any
 
 from agent_memory.domain.screen import blocks, commands, headers, phrases, prose, urls, values
 from agent_memory.domain.screen.assign import STRUCTURE as ASSIGNMENT
-from agent_memory.domain.screen.rules import Rule, Structure, Window, is_live, window
+from agent_memory.domain.screen.rules import Rule, Structure, is_live, surroundings, window
 from agent_memory.domain.screen.tokens import SHARED_SHAPES, VENDOR_TOKENS
-from agent_memory.domain.screen.views import BLOB_PATTERN, MARKER_PATTERN, MAX_BLOBS, View, decoded_text, readings
+from agent_memory.domain.screen.views import (
+    BLOB_PATTERN,
+    MARKER_PATTERN,
+    MAX_BLOBS,
+    TooDisguised,
+    View,
+    decoded_text,
+    readings,
+)
 from agent_memory.domain.screen.words import word_set
 
 MARKER = "store-marker"  # not the marker itself: the audit row that names the pattern would carry it
 TOO_DENSE = "too-dense"
 # Places found in one text over all its readings, and different ones judged. The labelled texts, all about credentials,
-# hold one place in 50 bytes, so an honest field of 16 KiB stays far below; a text of more is refused unread, so that
+# hold at most 809 and 541 in 16 KiB, so an honest field stays far below; a text of more is refused unread, so that
 # hostile text cannot buy time.
-MAX_PLACES = 12288
+MAX_PLACES = 8192
 MAX_JUDGED = 4096
+# What RE2 may keep of one compiled automaton. All token rules in one need 10 MB on text that looks like keys; with the
+# 8 MB of RE2's default it forgets them over and over and is fifty times slower. Plain text fills a hundredth.
+TABLE_BYTES = 32 << 20
+# Structures whose signs share an automaton: it knows every mixture of what it looks for that a text holds, so with all
+# of them in one, a text of many mixtures costs more to learn than the passes cost that it saves.
+GROUP_SIZE = 5
 
 TOKEN_RULES: tuple[Rule, ...] = VENDOR_TOKENS + SHARED_SHAPES
 STRUCTURES: tuple[Structure, ...] = (
@@ -68,11 +82,20 @@ class Work:
     """How much a screening did; the tests bound it, for times differ from machine to machine."""
 
     places: int = 0
-    judged: dict[tuple[str, Window], str | None] = field(default_factory=dict)  # readings repeat most of their places
+    # Readings repeat most of their places, so a place is judged once: structure, whether lines were joined, and bytes.
+    judged: dict[tuple[str, bool, tuple[bytes, bytes, bytes]], str | None] = field(default_factory=dict)
 
     def spent(self) -> bool:
         """Whether the text has used up what any honest text needs."""
         return self.places >= MAX_PLACES or len(self.judged) >= MAX_JUDGED
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A few structures in a row, the signs of which are looked for in one pass."""
+
+    signs: Any
+    locators: tuple[tuple[Structure, Any], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +105,18 @@ class Screen:
     rules: tuple[Rule, ...]
     structures: tuple[Structure, ...]
     tokens: Any
-    locators: tuple[tuple[Structure, Any], ...]
+    groups: tuple["Group", ...]
     marker: Any
     blob: Any
 
     def hits(self, text: str, work: Work | None = None) -> Iterator[Hit]:
         """Every refusal in a text, the text as sent first."""
-        work = work or Work()
+        try:
+            yield from self._hits(text, work or Work())
+        except TooDisguised:
+            yield Hit(TOO_DENSE, 0, 0, plain=False)
+
+    def _hits(self, text: str, work: Work) -> Iterator[Hit]:
         for view in readings(text, self.decoded_blobs):
             data = view.text.encode()
             for match in self.marker.finditer(data):
@@ -100,8 +128,11 @@ class Screen:
                 return
 
     def is_marked(self, text: str) -> bool:
-        """Whether the do-not-store marker stands in any reading of the text."""
-        return any(self.marker.search(view.text.encode()) for view in readings(text, self.decoded_blobs))
+        """Whether the do-not-store marker stands in any reading of the text, or may stand where none can be built."""
+        try:
+            return any(self.marker.search(view.text.encode()) for view in readings(text, self.decoded_blobs))
+        except TooDisguised:
+            return True
 
     def decoded_blobs(self, text: str) -> str:
         """The texts that stand in base64 inside a text, one a line."""
@@ -122,7 +153,7 @@ class Screen:
                 yield _hit(name, data, start, end, view)
 
     def _structures(self, data: bytes, view: View, work: Work) -> Iterator[Hit]:
-        for structure, locator in self.locators:
+        for structure, locator in self._signed(data):
             if view.joined and structure.name not in _ACROSS_LINES:
                 continue
             for match in locator.finditer(data):
@@ -130,13 +161,19 @@ class Screen:
                 if work.spent():
                     return
                 start, end = match.span()
-                place = window(data, start, end, joined=view.joined)
-                key = (structure.name, place)
+                parts = surroundings(data, start, end)
+                key = (structure.name, view.joined, parts)
                 if key not in work.judged:
-                    work.judged[key] = structure.judge(place)
+                    work.judged[key] = structure.judge(window(parts, joined=view.joined))
                 name = work.judged[key]
                 if name is not None:
                     yield _hit(name, data, start, end, view)
+
+    def _signed(self, data: bytes) -> Iterator[tuple[Structure, Any]]:
+        """The structures whose sign stands in the data, with their locators: most texts hold few of them."""
+        for group in self.groups:
+            for i in sorted(group.signs.Match(data) or ()):
+                yield group.locators[i]
 
 
 _VENDORS = frozenset(rule.name for rule in VENDOR_TOKENS)
@@ -180,9 +217,18 @@ def compile_screen(rules: tuple[Rule, ...] = TOKEN_RULES, structures: tuple[Stru
     latin = re2.Options()
     latin.encoding = re2.Options.Encoding.LATIN1  # bytes in, bytes out: offsets need no translation
     latin.log_errors = False
+    latin.max_mem = TABLE_BYTES
     every = re2.compile(b"(?i)" + b"|".join(b"(" + rule.pattern.encode() + b")" for rule in rules), latin)
-    locators = tuple((structure, re2.compile(structure.locator, latin)) for structure in structures)
-    return Screen(rules, structures, every, locators, re2.compile(MARKER_PATTERN), re2.compile(BLOB_PATTERN))
+    groups = []
+    for first in range(0, len(structures), GROUP_SIZE):
+        group = structures[first : first + GROUP_SIZE]
+        signs = re2.Set.SearchSet(latin)
+        for structure in group:
+            signs.Add(structure.sign or structure.locator)
+        signs.Compile()
+        locators = tuple((structure, re2.compile(structure.locator, latin)) for structure in group)
+        groups.append(Group(signs, locators))
+    return Screen(rules, structures, every, tuple(groups), re2.compile(MARKER_PATTERN), re2.compile(BLOB_PATTERN))
 
 
 @functools.lru_cache(maxsize=1)

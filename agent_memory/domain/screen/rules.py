@@ -37,15 +37,16 @@ class Window:
     joined: bool = False  # lines were joined, so a short value may be the sum of two words
 
 
-def window(data: bytes, start: int, end: int, *, joined: bool) -> Window:
-    """The surroundings of data[start:end], cut at whole characters."""
+def surroundings(data: bytes, start: int, end: int) -> tuple[bytes, bytes, bytes]:
+    """What a judge reads of a place: the bytes before data[start:end], the located ones, and those behind."""
     shown = min(end, start + BEFORE_BYTES + AFTER_BYTES)
-    return Window(
-        data[max(0, start - BEFORE_BYTES) : start].decode("utf-8", "ignore"),
-        data[start:shown].decode("utf-8", "ignore"),
-        data[end : end + AFTER_BYTES].decode("utf-8", "ignore"),
-        joined,
-    )
+    return data[max(0, start - BEFORE_BYTES) : start], data[start:shown], data[end : end + AFTER_BYTES]
+
+
+def window(parts: tuple[bytes, bytes, bytes], *, joined: bool) -> Window:
+    """Surroundings as text, cut at whole characters."""
+    before, text, after = (part.decode("utf-8", "ignore") for part in parts)
+    return Window(before, text, after, joined)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,7 @@ class Structure:
     why: dict[str, str]
     refuses: tuple[str, ...]
     keeps: tuple[str, ...] = ()
+    sign: bytes = b""  # RE2: what every place holds, plain enough to share one automaton; by default the locator
 
 
 _EXAMPLE = re.compile(r"(?i)example|redact|your[-_]|placeholder|\*\*|\.\.\.|x{6}|0{10}|here$")

@@ -14,6 +14,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 MAX_ROUNDS = 3  # a value encoded four times over was not encoded by accident
+# Escapes decoded, and line breaks taken out, of one text. Each is a character or more of the text as sent, so a field
+# of 16 KiB stays at a quarter; a text of more is refused unread, so that hostile text cannot buy time.
+MAX_UNDONE = 1 << 16
+MAX_BACKSLASHES = 4  # before one escape: quoted twice over
 MAX_BLOBS = 512  # base64 runs decoded per text; a text of more is data, whose first runs say what it is
 
 _INVISIBLE = (
@@ -33,14 +37,20 @@ MARKER_PATTERN = "(?i)d{z}o{z}{h}{z}n{z}o{z}t{z}{h}{z}s{z}t{z}o{z}r{z}e".replace
 # Runs of base64, broken over lines or not.
 BLOB_PATTERN = r"[A-Za-z0-9+/_-]{16,}(?:\r?\n[ \t>]*[A-Za-z0-9+/_-]{16,})*={0,2}"
 
+# Each branch begins with its sign, which is what lets `re` skip to it; a run of backslashes is taken whole, so that a
+# long one is looked at once, and its last four belong to the escape.
 _ESCAPE = re.compile(
-    r"(&(?:\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]{2,8}\d?);|(?:%[0-9A-Fa-f]{2})+|(?:\\{1,4}u[0-9a-fA-F]{4})+|"
-    r"\\{1,4}x[0-9a-fA-F]{2}|\\{1,4}[nrtfb\"'/])"
+    r"(&(?:\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]{2,8}\d?);|%[0-9A-Fa-f]{2}(?:%[0-9A-Fa-f]{2})*+|"
+    r"\\\\*+(?:u[0-9a-fA-F]{4}(?:\\{1,4}u[0-9a-fA-F]{4})*+|x[0-9a-fA-F]{2}|[nrtfb\"'/])?)"
 )
 # A line break between two characters that keys are made of; the indentation and quotes around it are gone by then.
 _INDENT = re.compile(r"\n[ \t>|*+]+")
 _BREAK = re.compile(r"\n(?<=[A-Za-z0-9_\-+/=.%~!:*&?^]\n)(?=[A-Za-z0-9_\-+/=.%~!*&?^])")
 _CONTINUED = ("\\\n", '"\n"', "'\n'", '" +\n"', "' +\n'", '" .\n"', "' .\n'", '"\n+"', '" \n"', '",\n"', "',\n'")
+
+
+class TooDisguised(ValueError):
+    """The text holds more disguises than any honest field; it can only be refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +67,7 @@ def readings(text: str, decode_blobs: Callable[[str], str]) -> Iterator[View]:
     """Readings of a text, the text as sent first; the later ones only where they differ.
 
     `decode_blobs` answers the texts that stand in base64 inside a text, joined by newlines.
+    Raises: TooDisguised: where a reading would be that cannot be built in bounded time.
     """
     text = text.encode("utf-8", "replace").decode()  # a lone surrogate becomes "?", so that offsets stay
     yield View(text, plain=True)
@@ -77,20 +88,30 @@ def _joined(text: str) -> str:
         return text
     joined = _INDENT.sub("\n", text.replace("\r\n", "\n"))
     for ending in _CONTINUED:
-        joined = joined.replace(ending, "")
-    joined = _BREAK.sub("", joined)
+        if ending[0] in joined:
+            joined = joined.replace(ending, "")
+    joined, breaks = _BREAK.subn("", joined, MAX_UNDONE)
+    if breaks == MAX_UNDONE:
+        raise TooDisguised
     return joined if len(joined) != len(text) else text
 
 
 def undisguised(text: str) -> str:
-    """The text with escapes decoded, invisible characters removed and look-alikes folded to ASCII."""
+    """The text with escapes decoded, invisible characters removed and look-alikes folded to ASCII.
+
+    Raises: TooDisguised: more than `MAX_UNDONE` escapes.
+    """
+    left = MAX_UNDONE
     for _ in range(MAX_ROUNDS):
         before = text
         if not text.isascii() and _FOLDABLE.search(text):
             text = _HYPHEN.sub("-", _INVISIBLE_RUN.sub("", text))
             text = unicodedata.normalize("NFKC", text)
         if "\\" in text or "%" in text or "&" in text:
-            pieces = _ESCAPE.split(text)
+            pieces = _ESCAPE.split(text, left)
+            left -= len(pieces) // 2
+            if left <= 0:
+                raise TooDisguised
             known = {escape: _unescape(escape) for escape in set(pieces[1::2])}
             pieces[1::2] = [known[escape] for escape in pieces[1::2]]
             text = "".join(pieces)
@@ -109,6 +130,14 @@ def _unescape(escape: str) -> str:
     if escape[0] == "%":
         return _text_or(bytes.fromhex(escape.replace("%", "")), escape)
     bare = escape.lstrip("\\")
+    if not bare:
+        return escape
+    kept = "\\" * (len(escape) - len(bare) - MAX_BACKSLASHES)
+    return kept + _unescape_bare(bare, escape[len(kept) :])
+
+
+def _unescape_bare(bare: str, escape: str) -> str:
+    """A backslash escape decoded, given without its first backslashes and with them."""
     if bare[0] == "u":
         units = bytes.fromhex(re.sub(r"\\*u", "", bare))
         try:
@@ -128,10 +157,16 @@ def _text_or(data: bytes, otherwise: str) -> str:
     return text if text.isprintable() or text in "\r\n\t" or "\n" in text else otherwise
 
 
+_URL_SAFE = bytes.maketrans(b"-_", b"+/")
+_SAMPLE = 200  # characters of a decoded blob that say what it is
+
+
 def decoded_text(blob: str) -> str | None:
     """The text that a base64 string encodes, None when it encodes something else (an image, a digest, a word)."""
-    body = re.sub(r"[\s>=]", "", blob).replace("-", "+").replace("_", "/")
-    body = body[: len(body) // 4 * 4] if len(body) % 4 == 1 else body + "=" * (-len(body) % 4)
+    if not blob.isascii():
+        return None
+    body = blob.encode().translate(_URL_SAFE, b" \t\r\n\f\v>=")
+    body = body[: len(body) // 4 * 4] if len(body) % 4 == 1 else body + b"=" * (-len(body) % 4)
     try:
         head = base64.b64decode(body[:16])
         if any(byte < 9 or 13 < byte < 32 or byte == 127 for byte in head):
@@ -139,6 +174,7 @@ def decoded_text(blob: str) -> str | None:
         data = base64.b64decode(body)
     except (binascii.Error, ValueError):
         return None
-    text = data.decode("utf-8", "replace")
-    printable = sum(map(str.isprintable, text[:200])) + text[:200].count("\n") + text[:200].count("\t")
-    return text if printable >= 0.97 * len(text[:200]) and text[:200].count("\ufffd") <= 1 else None
+    sample = data[: 4 * _SAMPLE].decode("utf-8", "replace")[:_SAMPLE]
+    printable = sum(map(str.isprintable, sample)) + sample.count("\n") + sample.count("\t")
+    readable = printable >= 0.97 * len(sample) and sample.count("\ufffd") <= 1
+    return data.decode("utf-8", "replace") if readable else None

@@ -111,6 +111,11 @@ class StatusView:
     clients_more: tuple[str, ...]
 
 
+def action_name(action: str) -> str:
+    """An audited action as the page writes it: what was refused has the tool's name, what was done has dashes."""
+    return action.replace("_", "-")
+
+
 def state_row(facts: Facts) -> Row:
     """All records as one bar by state."""
     return _row("All records", {state: totals(facts.counts, state) for state in STATES}, "")
@@ -156,7 +161,7 @@ def audit_line(row: AuditRow, now: datetime) -> AuditLine:
         at=wording.moment(row.at, now),
         ago=wording.ago(row.at, now),
         client=row.client,
-        action=row.action,
+        action=action_name(row.action),
         outcome=row.outcome,
         record_id=row.record_id,
         namespace=row.namespace or "",
@@ -195,7 +200,7 @@ def build(
         namespaces=namespaces[:NAMESPACES_SHOWN],
         widest_namespace=max((row.total for row in namespaces), default=0),
         namespaces_more=max(len(namespaces) - NAMESPACES_SHOWN, 0),
-        by_action=chart(facts.hours, lambda count: count.action, now),
+        by_action=chart(facts.hours, lambda count: action_name(count.action), now),
         by_client=chart(facts.hours, lambda count: count.client, now),
         servers=tuple(servers),
         encoder=encoder,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_memory.domain.screen import engine, explain, marked_do_not_store, screen_text, screened
+from agent_memory.domain.screen import engine, explain, marked_do_not_store, screen_text, screened, views
 
 # Words of ordinary sentences, credential words among them: prose about passwords is not a password.
 WORDS = {
@@ -71,3 +71,12 @@ def test_a_full_field_of_dense_notes_is_read_to_its_end() -> None:
     line = "password for host{n}: see vault, token {n} expired, key={n}\n"
     text = "".join(line.format(n=n) for n in range(10, 400))[: 16 * 1024]
     assert screen_text(text) is None
+
+
+@pytest.mark.parametrize("piece", ["&lt;", "%41x", "a\n", "\\x"])
+def test_more_disguises_than_a_field_can_hold_are_refused_and_a_full_field_is_read(piece: str) -> None:
+    assert screen_text(piece * (views.MAX_UNDONE + 1)) == engine.TOO_DENSE
+    assert marked_do_not_store(piece * (views.MAX_UNDONE + 1))
+    field = piece * (16 * 1024 // len(piece))
+    assert screen_text(field) is None
+    assert not marked_do_not_store(field)

@@ -4,7 +4,7 @@ import pytest
 
 from agent_memory.domain.screen import engine, screen_text
 from agent_memory.domain.screen.rules import Rule, Structure
-from support.screen_examples import filled
+from support.screen_examples import corpus, filled
 
 CASES: list[tuple[str, str, bool]] = [
     (rule.name, example, refuse)
@@ -78,3 +78,13 @@ STATED = (
 @pytest.mark.parametrize("text", STATED)
 def test_kinds_that_no_list_names_are_caught_by_structure(text: str) -> None:
     assert screen_text(filled(text)) is not None
+
+
+@pytest.mark.parametrize("group", engine.default().groups, ids=lambda group: group.locators[0][0].name)
+def test_every_place_of_a_structure_holds_its_sign(group: engine.Group) -> None:
+    examples = [filled(example) for structure in engine.STRUCTURES for example in structure.refuses + structure.keeps]
+    texts = [case["text"] for name in ("dev", "dev2") for case in corpus(name)]
+    for i, (structure, locator) in enumerate(group.locators):
+        places = [place.group() for text in texts + examples for place in locator.finditer(text.encode())]
+        assert places, structure.name
+        assert all(i in (group.signs.Match(place) or ()) for place in places), structure.name

@@ -80,6 +80,15 @@ async def test_the_audit_of_a_day_is_counted_by_hour_action_and_client(world: Wo
     assert {time: count for time, count in hours.items() if count} == {"07:00": 3, "11:00": 3, "12:00": 1}
 
 
+async def test_an_action_has_one_name_whether_it_was_done_or_refused(world: World) -> None:
+    await world.call("session_close", namespace=HERE, summary="done")
+    assert (await world.rest("session_close", "reader", namespace=HERE, summary="done")).status == 403
+    view = await view_of(world)
+    assert {series.label: series.total for series in view.by_action.series} == {"session-close": 2}
+    named = {line.outcome: line.action for line in view.audit if line.client != "server"}
+    assert named == {"ok": "session-close", "refused": "session-close"}
+
+
 async def test_the_counts_of_hours_match_the_audit_and_old_ones_go(world: World) -> None:
     await fill(world)
     by_row = await world.rows("SELECT count(*) FROM audit WHERE at >= '2025-12-31'")

@@ -1,0 +1,88 @@
+"""What is kept in memory follows the commits: counts, records and vectors, and whoever listens hears of each."""
+
+import numpy as np
+import pytest
+import trio
+from trio.testing import wait_all_tasks_blocked
+
+from agent_memory.retrieval.concepts import Concepts
+from agent_memory.retrieval.live import LiveIndexes
+from agent_memory.store.changes import ChangedRecord
+from agent_memory.store.stems import Stemmer
+
+
+@pytest.fixture
+def indexes() -> LiveIndexes:
+    return LiveIndexes(Concepts([], Stemmer().stems), Stemmer())
+
+
+def changed(record_id: str, *, was: bool = False, live: bool = True, text: str = "a broker") -> ChangedRecord:
+    return ChangedRecord(record_id, was, live, "n", text, "", "")
+
+
+def commit(indexes: LiveIndexes, *records: ChangedRecord) -> None:
+    indexes.apply(indexes.digest(records))
+
+
+def loaded(indexes: LiveIndexes, *record_ids: str) -> None:
+    indexes.vectors.begin("m@1", 2)
+    indexes.vectors.fill("m@1", [(each, "n") for each in record_ids], np.ones((len(record_ids), 2), np.float32))
+    indexes.vectors.loaded("m@1")
+
+
+def test_words_and_records_are_counted_as_records_come_and_go(indexes: LiveIndexes) -> None:
+    commit(indexes, changed("a"), changed("b", text="brokers of a broker"))
+    assert indexes.records == 2
+    assert indexes._vocabulary.documents("broker") == 2
+    commit(indexes, changed("a", was=True, live=False))
+    assert (indexes.records, indexes._vocabulary.documents("broker")) == (1, 1)
+    commit(indexes, changed("b", was=True, text="another text"))
+    assert indexes.records == 1
+
+
+def test_vectors_answer_while_every_record_in_scope_has_its_own(indexes: LiveIndexes) -> None:
+    assert indexes.answering("m@1", ["n"]) is None
+    loaded(indexes, "a")
+    assert indexes.answering("m@1", ["n"]) is indexes.vectors.index
+    assert indexes.answering("m@2", ["n"]) is None
+    commit(indexes, changed("b"))
+    assert indexes.answering("m@1", ["n"]) is None
+    assert indexes.answering("m@1", ["other"]) is indexes.vectors.index
+    commit(indexes, changed("b", was=True, live=False))
+    assert indexes.answering("m@1", ["n"]) is indexes.vectors.index
+
+
+def test_an_erased_record_leaves_memory_and_an_edited_one_waits(indexes: LiveIndexes) -> None:
+    loaded(indexes, "a", "b")
+    commit(indexes, changed("a", was=True, live=False), changed("b", was=True))
+    assert indexes.vectors.index is not None
+    assert len(indexes.vectors.index) == 0
+    assert indexes.vectors.index.awaited() == ["b"]
+
+
+def test_each_listener_hears_of_what_changes_while_it_listens(indexes: LiveIndexes) -> None:
+    with indexes.changes_meanwhile() as outer:
+        with indexes.changes_meanwhile() as inner:
+            pass  # has heard the same as the other, and is not it
+        commit(indexes, changed("a"))
+        with indexes.changes_meanwhile() as later:
+            commit(indexes, changed("b"))
+    commit(indexes, changed("c"))
+    assert (set(outer), set(inner), set(later)) == ({"a", "b"}, set(), {"b"})
+
+
+async def test_whoever_waits_for_a_change_wakes_with_the_next_commit(
+    indexes: LiveIndexes, nursery: trio.Nursery
+) -> None:
+    woken = []
+
+    async def wait() -> None:
+        await indexes.wait_change()
+        woken.append(True)
+
+    nursery.start_soon(wait)
+    await wait_all_tasks_blocked()
+    assert woken == []
+    commit(indexes, changed("a"))
+    await wait_all_tasks_blocked()
+    assert woken == [True]
