@@ -13,7 +13,7 @@ from pydantic import Field
 from agent_memory.domain import namespaces
 from agent_memory.domain.errors import InvalidArgument
 from agent_memory.domain.records import CONTENT_MAX_BYTES, TITLE_MAX_CHARS, Draft, check_text, draft
-from agent_memory.domain.screen import MARKER, marked_do_not_store
+from agent_memory.domain.screen import MARKER, marked_do_not_store, screened
 from agent_memory.domain.screen.memo import ScreenMemo
 from agent_memory.store import audit, jobs, receipts, records
 from agent_memory.tools.registry import Arguments, Call, Result, tool
@@ -119,7 +119,8 @@ def _summary_draft(close: _Close, session_id: str) -> Draft:
     return draft(
         namespace=close.namespace,
         record_type="session-summary",
-        title=first_line[:TITLE_MAX_CHARS],
+        # A cut may end a value where it starts to look like a credential, and the close must not fail for that.
+        title=screened(first_line[:TITLE_MAX_CHARS]),
         content=close.summary,
         session=session_id,
     )

@@ -91,6 +91,13 @@ def build_app(
     async def show_liveness() -> Response:
         return _json('{"ok": true}')
 
+    _answer_errors(app)
+    return app
+
+
+def _answer_errors(app: QuartTrio) -> None:
+    """Every failure below the app as a JSON answer."""
+
     # Answered here and not in the gate: quart-trio runs a request in a nursery, and what leaves it comes out grouped.
     @app.errorhandler(HTTPException)
     async def refuse_path(error: HTTPException) -> Response:
@@ -103,8 +110,6 @@ def build_app(
     @app.errorhandler(Exception)
     async def fail(error: Exception) -> Response:
         return _answer(bug(request.path, error))
-
-    return app
 
 
 async def _arguments() -> dict[str, Any]:

@@ -182,6 +182,18 @@ async def test_a_summary_that_is_erased_takes_the_job_that_holds_its_text_along(
     assert await model_world.rows("SELECT id FROM jobs") == [(other["job_id"],)]
 
 
+async def test_a_long_first_line_is_cut_for_the_title_and_never_fails_the_close(model_world: World) -> None:
+    ends = 'password := viper.GetString("db.password") in the settings'
+    padded = [("word " * 40)[:length] + ends for length in range(140, 200)]
+    looks_secret = [line for line in padded if screened(line) == line and screened(line[:200]) != line[:200]]
+    assert looks_secret
+    for line in looks_secret:
+        closed = await model_world.call("session_close", namespace=HERE, summary=f"{line}\nand more")
+        (record,) = (await model_world.call("get", ids=[closed["candidate_id"]]))["records"]
+        assert record["title"].startswith("[screened:")
+        assert record["content"] == f"{line}\nand more"
+
+
 async def test_notes_with_a_secret_are_refused_by_pattern_and_the_summary_is_still_kept(model_world: World) -> None:
     result = await model_world.call("session_close", **CLOSE | {"notes": "password: Xk9-Trq2-Lm7w"})
     assert result["notes_refused"]
