@@ -28,7 +28,7 @@ async def ranking(client: httpx.AsyncClient) -> dict[str, Any]:
 
 async def until_by_meaning(client: httpx.AsyncClient) -> None:
     with trio.fail_after(60):
-        while (await ranking(client))["ranking"] != "score":  # noqa: ASYNC110 - another process
+        while (await ranking(client))["ranking"] != "score":
             await trio.sleep(0.05)
 
 
@@ -44,7 +44,7 @@ async def test_kill_9_during_embedding_loses_nothing_and_the_next_start_goes_on(
                 assert reply.status_code == 200, reply.text
                 stored[reply.json()["id"]] = (title, content.strip())
             with trio.fail_after(30):
-                while (await waiting(client))[0] in (0, RECORDS):  # noqa: ASYNC110 - another process
+                while (await waiting(client))[0] in (0, RECORDS):
                     await trio.sleep(0.01)
         server.kill()
         before = dict(server.rows("SELECT record_id, hex(vector) FROM embeddings"))
@@ -77,7 +77,7 @@ async def test_a_model_folder_that_is_no_model_starts_with_full_text_and_says_so
             record = {"namespace": HERE, "type": "fact", "title": "Broker", "content": "which broker port"}
             assert (await client.post("/api/store", json=record)).status_code == 200
             with trio.fail_after(10):
-                while "cannot be read" not in (await waiting(client))[1]:  # noqa: ASYNC110 - another process
+                while "cannot be read" not in (await waiting(client))[1]:
                     await trio.sleep(0.05)
             assert "model.json" in (await waiting(client))[1]
             found = await ranking(client)

@@ -182,7 +182,7 @@ async def behind_http(store: Store, stand_in: StandIn, nursery: trio.Nursery) ->
             await nursery.start(task)
         await nursery.start(load_words, world.services.indexes, store)
         with trio.fail_after(10):
-            while (await world.call("search", query="note", namespace=HERE))["ranking"] == "fts5":  # noqa: ASYNC110
+            while (await world.call("search", query="note", namespace=HERE))["ranking"] == "fts5":
                 await trio.sleep(0.02)
         yield world
         nursery.cancel_scope.cancel()
