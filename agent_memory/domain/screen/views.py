@@ -139,7 +139,7 @@ def _unescape(escape: str) -> str:
 def _unescape_bare(bare: str, escape: str) -> str:
     """A backslash escape decoded, given without its first backslashes and with them."""
     if bare[0] == "u":
-        units = bytes.fromhex(re.sub(r"\\*u", "", bare))
+        units = bytes.fromhex(bare.replace("\\", "").replace("u", ""))
         try:
             return units.decode("utf-16-be")
         except UnicodeDecodeError:
