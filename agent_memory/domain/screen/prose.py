@@ -151,6 +151,8 @@ def _says_secret(value: str, says: bool, password: bool, joined: bool) -> bool:
     value = value.rstrip(".,;:)]}>」』。")
     if value.isdigit():
         return password and says and len(value) >= 4 and not re.fullmatch(r"(?:19|20)\d\d", value)
+    if value.isalpha() and len(value) < 16:
+        return False  # most words of prose: too short for a random string, and nothing in it that makes a password
     if values.is_measure(value) or values.is_code(value) or values.is_documented(value) or "//" in value[:12]:
         return False
     shape = values.look(value)
