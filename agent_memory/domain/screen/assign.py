@@ -180,6 +180,8 @@ def _judge(place: Window) -> str | None:
 def _verdict(
     name: str, value: str, quoted: bool, rest: str, place: Window, *, in_url: bool, wrapped: bool
 ) -> str | None:
+    if names.promise(name, in_url=in_url) is Promise.NOTHING:
+        return None
     if not quoted:
         if in_url or re.search(r"&[\w.-]+=", value):
             value = re.split(r"[&#]", value, maxsplit=1)[0] if in_url else re.split(r"&[\w.-]+=", value)[0]
@@ -193,7 +195,7 @@ def _verdict(
     listed = place.text.rstrip().endswith((",", "|", "->"))  # a list or an alternation: a word there is no value
     unpacked = not quoted and place.before.rstrip("*_ abcdefghijklmnopqrstuvwxyz").endswith(",") and "=" in place.text
     tight = not quoted and place.text.endswith(":") and not place.after[:1].isspace()
-    if values.look(value) is Look.WORD and (listed or unpacked or tight):
+    if (listed or unpacked or tight) and values.look(value) is Look.WORD:
         return None
     if listed and names.promise(name) is Promise.KEY and values.look(value) is Look.STATED:
         return None

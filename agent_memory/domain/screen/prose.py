@@ -2,6 +2,7 @@
 
 import functools
 import re
+from itertools import islice
 from typing import Any
 
 from agent_memory.domain.screen import names, values
@@ -65,8 +66,8 @@ def _stated(place: Window) -> str | None:
     line = (place.text + place.after).partition("\n")[0] if "\n" not in place.text else place.text + place.after
     located = line[: len(place.text)]
     start = max(0, len(located) - 200)
-    announced = [found for found in announced_in(located, start) if _is_word(place.before, line, found)]
-    for word in reversed(announced[-3:]):
+    announced = reversed(announced_in(located, start))
+    for word in islice((found for found in announced if _is_word(place.before, line, found)), 3):
         verdict = _after(word.group(), line[word.end() :], place, line[: word.start()])
         if verdict is not None:
             return verdict
@@ -151,6 +152,8 @@ def _says_secret(value: str, says: bool, password: bool, joined: bool) -> bool:
     value = value.rstrip(".,;:)]}>」』。")
     if value.isdigit():
         return password and says and len(value) >= 4 and not re.fullmatch(r"(?:19|20)\d\d", value)
+    if value.isalpha() and len(value) < 16:
+        return False  # most words of prose: too short for a random string, and nothing in it that makes a password
     if values.is_measure(value) or values.is_code(value) or values.is_documented(value) or "//" in value[:12]:
         return False
     shape = values.look(value)
