@@ -23,7 +23,7 @@ class Purged:
 
 
 def purge(conn: Connection, *, before: str, now: str) -> Purged:
-    """Remove forgotten records, recorded queries and finished jobs from before a moment; empty receipts and contexts.
+    """Remove forgotten records, recorded queries and jobs from before a moment; empty receipts and contexts.
 
     Vectors, usage, anchors and observations go with their record, and its index rows went when it was forgotten. A
     purge that removed anything is audited, and a scrub is due then.
@@ -42,7 +42,8 @@ def purge(conn: Connection, *, before: str, now: str) -> Purged:
         (before,),
     )
     contexts = conn.changes()
-    conn.execute("DELETE FROM jobs WHERE state IN ('done', 'parked') AND updated_at < ?", (before,))
+    # Waiting ones too: notes queued for a model server that never came back are kept no longer than anything else.
+    conn.execute("DELETE FROM jobs WHERE state <> 'leased' AND updated_at < ?", (before,))
     purged = Purged(erased, queries, receipts, contexts, conn.changes())
     if purged.any():
         audit.note(conn, at=now, client="server", action="purge", context=asdict(purged))

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from agent_memory.domain.budgets import BYTES_PER_TOKEN, estimate_tokens, excerpt
 from agent_memory.domain.errors import InvalidArgument
-from agent_memory.domain.records import Record
+from agent_memory.domain.records import LIVE, Record
 from agent_memory.store import records
 from agent_memory.tools.finding import Query, Wanted, find
 from agent_memory.tools.registry import Arguments, Call, Result, tool
@@ -54,8 +54,12 @@ async def memory_project_context(call: Call, args: PacketArguments) -> PacketRes
     found = await find(call.services, Wanted(query=args.task, scopes=scopes, limit=TASK_MATCHES))
 
     def work(conn: Connection) -> list[Entry]:
+        # Read again: a record may have been forgotten since the search.
+        now = records.by_ids(conn, [hit.record.id for hit in found.hits])
         chosen: dict[str, tuple[Record, str]] = {
-            hit.record.id: (hit.record, f"matches the task ({hit.why})") for hit in found.hits
+            hit.record.id: (now[hit.record.id], f"matches the task ({hit.why})")
+            for hit in found.hits
+            if hit.record.id in now and now[hit.record.id].status in LIVE
         }
         for types, reason in GROUPS:
             for record in records.listed(conn, scopes, types=types, limit=LISTED_MAX):

@@ -79,3 +79,13 @@ async def test_what_is_live_or_superseded_is_never_purged(world: World, days: in
     await purge_once(world.store, days=days, now=world.services.now())
     found = (await world.call("get", ids=[old, new], namespace=HERE))["records"]
     assert [record["status"] for record in found] == ["superseded", "active"]
+
+
+async def test_notes_that_wait_for_a_model_server_are_kept_no_longer_than_anything_else(inline_store: Store) -> None:
+    async with open_world(inline_store, ollama_url="http://127.0.0.1:1") as world:
+        object.__setattr__(world.services, "now", lambda: START)
+        await world.call("session_close", namespace=HERE, summary="Done.", notes="The relay is on port 18.")
+        await purge_once(inline_store, days=30, now=START + timedelta(days=29))
+        assert await world.rows("SELECT state FROM jobs") == [("queued",)]
+        await purge_once(inline_store, days=30, now=START + timedelta(days=32))
+        assert await world.rows("SELECT state FROM jobs") == []
