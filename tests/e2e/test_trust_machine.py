@@ -136,7 +136,7 @@ class Memory(RuleBasedStateMachine):
         self.server = Server(self.scratch / "0", self.clock, self.dice)
         self.model: dict[str, Known] = {}
         self.receipts: dict[str, Closed] = {}
-        self.jobs = 0
+        self.jobs: dict[str, datetime] = {}  # when each queued, by its summary's record
         self.words = 0
 
     def teardown(self) -> None:
@@ -289,6 +289,7 @@ class Memory(RuleBasedStateMachine):
             return
         self.call("forget", "owner", id=record, hard=True)
         del self.model[record]
+        self.jobs.pop(record, None)  # it waits with the same text
 
     @rule(
         target=records,
@@ -314,7 +315,7 @@ class Memory(RuleBasedStateMachine):
             assert result == kept.result
             return "f" * 32
         self.receipts[op_id] = Closed(client, inputs, result, before)
-        self.jobs += 1
+        self.jobs[result["candidate_id"]] = before
         self.model[result["candidate_id"]] = Known(namespace, arguments["summary"], 0.7, "candidate")
         return str(result["candidate_id"])
 
@@ -331,6 +332,7 @@ class Memory(RuleBasedStateMachine):
             assert forgotten_at is not None
             if forgotten_at < limit:
                 del self.model[record]
+        self.jobs = {record: queued for record, queued in self.jobs.items() if queued >= limit}
         for kept in self.receipts.values():
             if kept.at < limit:
                 kept.result = None
@@ -375,7 +377,7 @@ class Memory(RuleBasedStateMachine):
             }
             assert said == known.said
             assert sum((each, source) == (record, "anchor") for each, source, *_ in rows.said) == known.swaps
-        assert rows.jobs == self.jobs
+        assert rows.jobs == len(self.jobs)
         expected = {op_id: kept.result is not None for op_id, kept in self.receipts.items()}
         assert rows.receipts == expected
         self.server.run(partial(self.server.world.store.write, check_integrity))
