@@ -1,12 +1,13 @@
 """What retrieval keeps in memory of the live records: the words of the index and the vectors, in step with commits."""
 
 from collections import Counter
-from collections.abc import Collection, Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 import trio
 
+from agent_memory.domain.namespaces import Scopes
 from agent_memory.encoder.generations import Generations
 from agent_memory.encoder.index import VectorIndex
 from agent_memory.retrieval.concepts import Concepts
@@ -22,6 +23,15 @@ class Digest:
 
     words: Counter[str]
     records: tuple[ChangedRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """Vectors of the model that `key` names, and the namespaces to search among."""
+
+    key: str
+    index: VectorIndex
+    reach: tuple[str, ...]
 
 
 class LiveIndexes:
@@ -71,13 +81,13 @@ class LiveIndexes:
         """How to carry a query out, by the words of the index."""
         return self._planner.plan(query, self.records)
 
-    def answering(self, key: str, scopes: Collection[str]) -> VectorIndex | None:
-        """The vectors that a query encoded by this model may be compared with: None unless the answering index is of
-        that model and every live record in these scopes has its current vector."""
+    def answering(self, scopes: Scopes) -> Answering | None:
+        """The vectors to compare a query with; None unless every live record in these scopes has its current one."""
         index = self.vectors.index
-        if index is None or self.vectors.key != key or not index.is_complete(scopes):
+        if index is None:
             return None
-        return index
+        reach = scopes.among(index.scopes)
+        return Answering(self.vectors.key, index, reach) if index.is_complete(reach) else None
 
     def digest(self, changed: Sequence[ChangedRecord]) -> Digest:
         """Count the words that come and go. Counts steer weights only, so a text edited in place is not recounted."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from apsw import Connection
 
 from agent_memory.domain.namespaces import Scopes
-from agent_memory.store.records import REPOSITORIES, in_scope
+from agent_memory.store.records import in_scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +82,9 @@ def filtered_ids(conn: Connection, scopes: Scopes, filters: Filters) -> list[str
     return [str(row[0]) for row in conn.execute(f"SELECT id FROM records WHERE {condition}", bindings)]
 
 
-def facts(conn: Connection, ids: Sequence[str], scopes: Scopes) -> list[Facts]:
-    """What ranking needs of these records, those out of scope or no longer live left out, by id."""
-    condition, bindings = _conditions(scopes, Filters())
+def facts(conn: Connection, ids: Sequence[str], scopes: Scopes, filters: Filters) -> list[Facts]:
+    """What ranking needs of those of these records that are live, in scope and pass the filters, by id."""
+    condition, bindings = _conditions(scopes, filters)
     rows = conn.execute(
         "SELECT id, namespace, type, title, CASE WHEN session IS NULL THEN '' ELSE content END, session,"
         " session_place, created_at, confidence, effective_confidence FROM records"
@@ -92,21 +92,6 @@ def facts(conn: Connection, ids: Sequence[str], scopes: Scopes) -> list[Facts]:
         (json.dumps(list(ids)), *bindings),
     )
     return list(map(Facts._make, rows))
-
-
-def reach(conn: Connection, scopes: Scopes) -> tuple[str, ...]:
-    """The namespaces a search in these scopes reads, a hub's repositories included."""
-    if not scopes.reaches_all_repositories:
-        return scopes.ordered
-    rows = conn.execute(
-        # A loose index scan: one seek a namespace instead of one step a record.
-        "WITH RECURSIVE names (namespace) AS ("
-        " SELECT min(namespace) FROM records"
-        " UNION ALL SELECT (SELECT min(records.namespace) FROM records WHERE records.namespace > names.namespace)"
-        " FROM names WHERE names.namespace IS NOT NULL"
-        f") SELECT namespace FROM names WHERE {REPOSITORIES}"
-    )
-    return tuple(dict.fromkeys((*scopes.ordered, *(str(row[0]) for row in rows))))
 
 
 def count_live(conn: Connection) -> int:
