@@ -1,8 +1,9 @@
 """Searching live records: full text, filters and the facts that ranking needs. Scope stands in every statement."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from apsw import Connection
@@ -62,7 +63,7 @@ def full_text(
     if not match:
         return []
     condition, bindings = _conditions(scopes, filters)
-    rows = conn.execute(
+    rows: Iterable[tuple[Any, ...]] = conn.execute(
         # Every match is scored and sorted first, by the index alone; then the best are looked up until enough are in
         # scope. Looking up all of them before costs as much again as the search. LIMIT -1 keeps SQLite from flattening
         # the one into the other, CROSS JOIN from turning them round; INDEXED BY: the narrow index knows scope and type.
@@ -73,7 +74,7 @@ def full_text(
         f" WHERE {condition} LIMIT ?",
         (*weights, match, *bindings, limit),
     )
-    return sorted(((str(record_id), float(str(score))) for record_id, score in rows), key=lambda row: (row[1], row[0]))
+    return sorted(rows, key=itemgetter(1, 0))
 
 
 def filtered_ids(conn: Connection, scopes: Scopes, filters: Filters) -> list[str]:
