@@ -1,28 +1,30 @@
 """Finding records for a query, for search and for packets: plan, vectors, full text, ranking, records."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeVar
 
 import outcome
 import trio
 from apsw import Connection
 from pydantic import AfterValidator, Field
 
-from agent_memory.domain.errors import ServiceError
 from agent_memory.domain.evidence import evidence_factor, why
 from agent_memory.domain.namespaces import Scopes
 from agent_memory.domain.records import Record
-from agent_memory.encoder.index import VectorIndex
 from agent_memory.encoder.protocol import Vector
 from agent_memory.retrieval.candidates import Candidate
 from agent_memory.retrieval.fusion import Ranking, is_weak, rank
+from agent_memory.retrieval.live import Answering
 from agent_memory.retrieval.plan import QueryPlan
 from agent_memory.retrieval.weights import WEIGHTS
 from agent_memory.store import anchors, records, search
 from agent_memory.store.search import Facts, Filters
 from agent_memory.tools.services import Services
+
+A = TypeVar("A")
+B = TypeVar("B")
 
 QUERY_READ_CHARS: Final = 4_000  # planning takes the event loop's time: 10 ms for these, 3 s for a pasted megabyte
 Query = Annotated[str, Field(min_length=1), AfterValidator(lambda text: text[:QUERY_READ_CHARS])]
@@ -71,24 +73,45 @@ class Found:
 
 
 async def find(services: Services, wanted: Wanted) -> Found:
-    """The best records in scope for a query, best first. Full text and vectors are searched beside each other."""
+    """The best records in scope for a query, best first."""
     plan = services.indexes.plan(wanted.query)
-    near: _Near | None = None
-    async with trio.open_nursery() as nursery:
-
-        async def by_meaning() -> None:
-            nonlocal near
-            near = await _by_meaning(services, wanted, plan)
-
-        nursery.start_soon(by_meaning)
-        # Captured, as an error that leaves a nursery comes out as a group.
-        by_text = await outcome.acapture(services.store.read, partial(_by_text, wanted=wanted, plan=plan))
-        if isinstance(by_text, outcome.Error):
-            nursery.cancel_scope.cancel()
-    text = by_text.unwrap()
+    key = _key_to_ask(services, wanted)
+    vector = services.query_vectors.kept(key, plan.text)
+    text: _ByText | None = None
+    if key and vector is None:
+        text, vector = await _beside(
+            partial(services.store.read, partial(_by_text, wanted=wanted, plan=plan)),
+            partial(services.query_vectors.ask, key, plan.text),
+        )
     return await services.store.read(
-        partial(_ranked, services=services, wanted=wanted, plan=plan, text=text, near=near)
+        partial(_find, services=services, wanted=wanted, plan=plan, key=key, vector=vector, text=text)
     )
+
+
+def _key_to_ask(services: Services, wanted: Wanted) -> str:
+    """Names the model that should encode the query; empty when none should."""
+    # Nobody waits for an encoder whose answer could not be used.
+    answering = None if wanted.text_only else services.indexes.answering(wanted.scopes)
+    # A query that carries a secret goes to no encoder: the external one is another machine.
+    if answering is None or services.screen.pattern(wanted.query) is not None:
+        return ""
+    return answering.key
+
+
+async def _beside(one: Callable[[], Awaitable[A]], other: Callable[[], Awaitable[B]]) -> tuple[A, B]:
+    """Both results, of calls that run at the same time. An error of the first ends the second."""
+    found: list[outcome.Maybe[B]] = []
+
+    async def capture() -> None:
+        found.append(await outcome.acapture(other))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(capture)
+        # Captured, as an error that leaves a nursery comes out in a group.
+        first = await outcome.acapture(one)
+        if isinstance(first, outcome.Error):
+            nursery.cancel_scope.cancel()
+    return first.unwrap(), found[0].unwrap()
 
 
 async def earlier_like(services: Services, candidate: Record, limit: int) -> list[Hit]:
@@ -107,24 +130,15 @@ async def earlier_like(services: Services, candidate: Record, limit: int) -> lis
 
 
 @dataclass(frozen=True, slots=True)
-class _Text:
-    """bm25 by id of what the words of the query find, and what their translations find."""
+class _ByText:
+    """bm25 by id of what the words of the query find, and of what their translations find."""
 
     matched: dict[str, float]
     translated: dict[str, float]
 
 
-@dataclass(frozen=True, slots=True)
-class _Near:
-    """Ids of the nearest records, and what was compared."""
-
-    ids: list[str]
-    index: VectorIndex
-    vector: Vector
-
-
-def _by_text(conn: Connection, *, wanted: Wanted, plan: QueryPlan) -> _Text:
-    return _Text(_matches(conn, plan.match, wanted), _matches(conn, plan.translated, wanted))
+def _by_text(conn: Connection, *, wanted: Wanted, plan: QueryPlan) -> _ByText:
+    return _ByText(_matches(conn, plan.match, wanted), _matches(conn, plan.translated, wanted))
 
 
 def _matches(conn: Connection, match: str, wanted: Wanted) -> dict[str, float]:
@@ -132,46 +146,30 @@ def _matches(conn: Connection, match: str, wanted: Wanted) -> dict[str, float]:
     return dict(found)
 
 
-async def _by_meaning(services: Services, wanted: Wanted, plan: QueryPlan) -> _Near | None:
-    """The records nearest to the query; None when the vectors cannot answer, and full text does alone."""
-    # Nothing waits for an encoder whose answer could not be used.
-    if wanted.text_only or (answering := services.indexes.answering(wanted.scopes)) is None:
-        return None
-    # A query that carries a secret goes to no encoder: the external one is another machine.
-    if services.screen.pattern(wanted.query) is not None:
-        return None
-    vector = await services.query_vectors.get(answering.key, plan.text)
-    if vector is None:
-        return None
-    within = None
-    if wanted.filters.any:
-        passing = partial(search.filtered_ids, scopes=wanted.scopes, filters=wanted.filters)
-        try:
-            within = await services.store.read(passing)
-        except ServiceError:  # full text meets the same store, and says so
-            return None
-    nearest = partial(answering.index.search, vector, answering.reach, WEIGHTS.pool, within=within)
-    near = await trio.to_thread.run_sync(nearest)
-    return _Near([record_id for record_id, _ in near], answering.index, vector)
-
-
-def _ranked(
-    conn: Connection, *, services: Services, wanted: Wanted, plan: QueryPlan, text: _Text, near: _Near | None
+def _find(
+    conn: Connection,
+    *,
+    services: Services,
+    wanted: Wanted,
+    plan: QueryPlan,
+    key: str,
+    vector: Vector | None,
+    text: _ByText | None,
 ) -> Found:
-    found = [*text.matched, *text.translated]
+    """Rank in one visit of the store, in which no record changes: a cosine is that of the text in the hit."""
+    text = text or _by_text(conn, wanted=wanted, plan=plan)
+    # Asked again: since the query was sent to be encoded, a record may have come that waits for its vector.
+    answering = services.indexes.answering(wanted.scopes)
     cosines: dict[str, float] = {}
     ranking: Ranking = "fts5"
     similarity = None
-    # Between two visits of the store records come and change. Now nothing does: if every record still has its vector,
-    # the cosines are those of the texts that are read here.
-    answering = services.indexes.answering(wanted.scopes)
-    if near is not None and answering is not None and answering.index is near.index:
-        found += near.ids
-        cosines = near.index.cosines(near.vector, found)
-        ranking, similarity = services.policy.fusion, near.index.similarity
+    if vector is not None and answering is not None and answering.key == key:
+        cosines = _cosines(conn, answering, vector, wanted, [*text.matched, *text.translated])
+        ranking, similarity = services.policy.fusion, answering.index.similarity
+    ids = list(dict.fromkeys((*text.matched, *text.translated, *cosines)))
     kept = [
         candidate
-        for facts in search.facts(conn, list(dict.fromkeys(found)), wanted.scopes, wanted.filters)
+        for facts in search.facts(conn, ids, wanted.scopes, wanted.filters)
         if _is_kept(candidate := _candidate(facts, text, cosines), wanted)
     ]
     ranked = rank(kept, plan, ranking=ranking, limit=wanted.limit, similarity=similarity)
@@ -184,13 +182,22 @@ def _ranked(
     return Found(hits, ranking, len(text.matched), _coverage(text.matched, plan), is_weak(kept, plan))
 
 
+def _cosines(
+    conn: Connection, answering: Answering, vector: Vector, wanted: Wanted, found: Sequence[str]
+) -> dict[str, float]:
+    """Cosines of the nearest records and of those that full text found."""
+    within = search.filtered_ids(conn, wanted.scopes, wanted.filters) if wanted.filters.any else None
+    near = dict(answering.index.search(vector, answering.reach, WEIGHTS.pool, within=within))
+    return near | answering.index.cosines(vector, [record_id for record_id in found if record_id not in near])
+
+
 def _is_kept(candidate: Candidate, wanted: Wanted) -> bool:
     if any(candidate.id.startswith(entry) for entry in wanted.exclude):
         return False
     return wanted.min_cosine is None or (candidate.cosine is not None and candidate.cosine >= wanted.min_cosine)
 
 
-def _candidate(facts: Facts, text: _Text, cosines: dict[str, float]) -> Candidate:
+def _candidate(facts: Facts, text: _ByText, cosines: dict[str, float]) -> Candidate:
     # By position, in the order of the fields: keywords cost 400 candidates a third of a millisecond.
     return Candidate(
         facts.id,
