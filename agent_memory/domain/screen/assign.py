@@ -206,7 +206,6 @@ def _verdict(
     return named_value(name, value, quoted=quoted, alone=alone, in_url=in_url, compared="==" in place.text)
 
 
-_SIGN = rb"(?i)" + IN_NAMES + rb"[\w.\x80-\xff-]*[ \t]*[\"'`*_\])}]*[ \t]*[=<:|>\-\xe2\"',]"
 STRUCTURE = Structure(
     "assignment",
     rb"(?i)" + IN_NAMES + rb"[\w.\x80-\xff-]*"
@@ -236,5 +235,4 @@ STRUCTURE = Structure(
         "DB_PASS=${DB_PASS}",
         "keyboard: de-latin1",
     ),
-    sign=_SIGN,
 )

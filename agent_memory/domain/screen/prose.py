@@ -246,7 +246,6 @@ STATED = Structure(
         "commit {hex40} fixes the token refresh race",
         "primary key is 9c851029-29d5-4a96-b22f-eeaf20321f7e",
     ),
-    sign=rb"(?i)" + ANNOUNCED,
 )
 REVERSED = Structure(
     "reversed-statement",
@@ -256,5 +255,4 @@ REVERSED = Structure(
     {},
     ("use Tundra{dig4}x as the admin password", "`{an32}` is the new api key"),
     ("v2.1.0 is the token service", "4f2c91d is the commit for the token fix"),
-    sign=rb"(?i)[0-9]\S*[ \t]+(?:is|as|ist|als|est|comme|es|como|\xc3\xa9|\xc3\xa8|come)[ \t]",
 )
