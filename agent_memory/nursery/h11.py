@@ -2,7 +2,7 @@
 
 Such a request never reaches an application: h11 refuses a malformed Content-Length, a broken chunk or a header that is
 too long, and hypercorn answers with an empty body. It has no setting for this answer, so its protocol is replaced by a
-subclass that differs in two methods; tests over a real socket fail when hypercorn no longer looks there.
+subclass that differs in three methods; tests over a real socket fail when hypercorn no longer looks there.
 """
 
 import json
@@ -10,6 +10,8 @@ from http import HTTPStatus
 
 import h11
 import hypercorn.protocol
+import trio
+from hypercorn.events import Closed, Event, RawData
 from hypercorn.protocol.h11 import H11Protocol
 
 from agent_memory.web.gate import SERVER
@@ -17,6 +19,21 @@ from agent_memory.web.gate import SERVER
 
 class JsonErrors(H11Protocol):
     """HTTP/1.1 and nothing else, whose own refusals carry a JSON body."""
+
+    _reading: trio.CancelScope | None = None
+
+    async def handle(self, event: Event) -> None:
+        """End the reader with the connection. A client that sends its next request while the last one is answered has
+        it wait for its turn. When a stop closes the connection there is no turn: hypercorn's reader would wait on, and
+        the stop with it, for the whole grace.
+        """
+        if isinstance(event, RawData):
+            with trio.CancelScope() as self._reading:
+                await super().handle(event)
+            return
+        await super().handle(event)
+        if isinstance(event, Closed) and self._reading is not None:
+            self._reading.cancel()
 
     async def _check_protocol(self, event: h11.Request) -> None:
         """Switch to no other protocol. An HTTP/2 connection without a request has no time limit in hypercorn: anyone
