@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 from apsw import Connection
@@ -164,23 +164,19 @@ def neighbours(conn: Connection, record_id: str) -> list[str]:
 
 
 def update(conn: Connection, record: Record, changes: Changes, *, now: str) -> None:
-    """Set fields of a live record and advance its revision; `evidence.derive` then brings its confidence up to date."""
-    title = record.title if changes.title is None else changes.title
-    content = record.content if changes.content is None else changes.content
+    """Set fields of a live record and advance its revision; `evidence.derive` then brings its confidence up to date.
+
+    What does not change is not written anew: rules that became stricter since must not stop a change beside it.
+    """
+    columns: dict[str, Any] = {name: value for name, value in asdict(changes).items() if value is not None}
+    if changes.tags is not None:
+        columns["tags"] = composed(changes.tags)
+    if changes.title is not None or changes.content is not None:
+        columns["terms"] = index_terms(columns.get("title", record.title), columns.get("content", record.content))
     conn.execute(
-        "UPDATE records SET title = ?, content = ?, terms = ?, type = ?, tags = ?, confidence = ?, status = ?,"
-        " revision = revision + 1, updated_at = ? WHERE id = ?",
-        (
-            title,
-            content,
-            index_terms(title, content),
-            record.type if changes.type is None else changes.type,
-            composed(record.tags if changes.tags is None else changes.tags),
-            record.confidence if changes.confidence is None else changes.confidence,
-            record.status if changes.status is None else changes.status,
-            now,
-            record.id,
-        ),
+        f"UPDATE records SET {''.join(f'{name} = ?, ' for name in columns)} revision = revision + 1, updated_at = ?"
+        " WHERE id = ?",
+        (*columns.values(), now, record.id),
     )
 
 
