@@ -161,11 +161,24 @@ def test_inside_the_addon_home_assistant_is_reached_through_the_supervisor(folde
     assert found.home_assistant == config.HomeAssistant("http://supervisor/core", "zqsup")
 
 
+def test_an_empty_row_of_the_addons_form_is_no_row(folder: Path) -> None:
+    rows = {
+        "clients": [{"name": "x", "scopes": ["read"]}, {"name": "", "scopes": []}],
+        "namespace_renames": [{"from": "", "to": ""}],
+        "project_links": [{"project": "", "namespaces": []}, {"project": None}, {}],
+    }
+    found = settings(folder, rows)
+    assert [client.name for client in found.clients] == ["x"]
+    assert (found.namespace_renames, dict(found.project_links)) == ((), {})
+
+
 CONTRADICTIONS: list[tuple[dict[str, Any], str]] = [
     (
         {"clients": [{"name": "x", "scopes": []}] * 1 + [{"name": "x", "scopes": ["read"]}]},
         "clients: x is listed twice",
     ),
+    ({"clients": [{"name": "x", "scopes": ["read"]}] * 2}, "clients: x is listed twice"),
+    ({"namespace_renames": [{"from": "github/a", "to": "github/b"}] * 2}, "github/a is moved twice"),
     ({"clients": [{"name": "x", "scopes": [], "ip": "::1", "token_sha256": "0" * 64}]}, "give one of them"),
     (
         {"context_budget_tokens": 9000},

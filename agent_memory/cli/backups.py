@@ -32,23 +32,30 @@ def backup(file: Path, data: str | None, force: bool) -> None:
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False, exists=True))
+@click.argument("file", type=click.Path(path_type=Path, exists=True))
 @data_option
 def restore(file: Path, data: str | None) -> None:
     """Replace the memory by the one in FILE, after verifying it. The server must be stopped.
 
-    What was there is kept in the data folder under safety/.
+    What was there is kept in the data folder under safety/. Give that folder as FILE to put it back. It is kept for a
+    day at least; after that it goes with the next purge of what is past retention, and at any time with a hard forget,
+    as it may hold the forgotten text.
     """
     from datetime import UTC, datetime
 
     from agent_memory.store import backup as backups
 
-    folder = load_folder(data)
+    folder, now = load_folder(data), datetime.now(UTC)
     with refusals():
         try:
-            manifest, aside = backups.restore(folder, file, now=datetime.now(UTC))
+            if file.is_dir():
+                manifest, aside = backups.undo(folder, file, version=__version__, now=now)
+                say(f"{folder}: put back what was in {file}")
+            else:
+                manifest, aside = backups.restore(folder, file, now=now)
+                say(f"{folder}: restored the backup of {manifest.made_at} (version {manifest.version})")
         except backups.BackupError as error:
             fail(error)
-    say(f"{folder}: restored the backup of {manifest.made_at} (version {manifest.version})")
     if aside is not None:
-        say(f"what was there before is in {aside}; delete it once you are sure")
+        say(f"what was there before is in {aside}: `agent-memory restore` of that folder puts it back")
+        say("it goes with the first purge after a day, and with a hard forget at once; move it elsewhere to keep it")

@@ -13,6 +13,8 @@ from agent_memory.domain.errors import InvalidArgument, Unauthenticated
 SCOPES = ("read", "write", "delete", "export", "admin")
 ADDRESS_SCOPES = frozenset({"read"})  # an address can be borrowed by any program on that machine
 CLIENT_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")  # the same pattern as the add-on's schema
+# Under these the audit holds what the server does by itself, what its page and its command line do.
+OWN_NAMES = frozenset({"candidate-review", "cli", "nightly", "page", "server"})
 SHA256_HEX = re.compile(r"[0-9a-f]{64}")
 # A prefix of our own lets the screen, and a person, recognise a token in a text.
 TOKEN_PREFIX = "agentmem_"  # noqa: S105
@@ -79,13 +81,18 @@ def check_clients(clients: Iterable[Client]) -> None:
     """Refuse clients that contradict each other.
 
     Raises: InvalidArgument("clients"): a name, token digest or network listed twice; a client with both a network and
-      a token; an unknown scope or a bad name or digest. No text repeats a digest.
+      a token; an unknown scope or a bad name or digest; a name of the server's own. No text repeats a digest.
     """
     names: set[str] = set()
     doors: dict[Network | str, str] = {}
     for client in clients:
         if not CLIENT_NAME.fullmatch(client.name):
             raise InvalidArgument("clients", f"a name is 1 to 40 of a-z, 0-9, _ and -, found {client.name[:60]!r}")
+        if client.name in OWN_NAMES:
+            raise InvalidArgument(
+                "clients",
+                f"{client.name} is a name of the server itself; allowed: any but {', '.join(sorted(OWN_NAMES))}",
+            )
         if client.name in names:
             raise InvalidArgument("clients", f"{client.name} is listed twice")
         names.add(client.name)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from agent_memory.domain.errors import InvalidArgument
@@ -32,6 +32,7 @@ SESSION_MAX_CHARS: Final = 128
 REASON_MAX_CHARS: Final = 500
 ID_CHARS: Final = 32
 ID_PREFIX_MIN_CHARS: Final = 8
+ID_SETTLES: Final = timedelta(seconds=10)  # between the making of an id and the commit of its record, at most
 
 _ID = re.compile(r"[0-9a-f]{8,32}")
 # C0 controls other than tab and newline carry no meaning in prose and break terminals, logs and C strings.
@@ -123,10 +124,18 @@ def check_id(field: str, text: str) -> str:
     return plain
 
 
-def shortest_prefix(record_id: str, neighbours: Sequence[str]) -> str:
-    """The shortest prefix of 8 or more characters that none of the ids next to it in order shares."""
+def shortest_prefix(record_id: str, neighbours: Sequence[str], now: datetime) -> str:
+    """The shortest prefix of 8 or more characters that no other record has, or will ever get.
+
+    Args:
+      neighbours: the ids next to it in order.
+      now: an id of the last seconds may still be on its way into the store, and whatever comes later is greater.
+    """
     length = ID_PREFIX_MIN_CHARS
-    for other in neighbours:
+    newest = f"{int((now - ID_SETTLES).timestamp() * 1000):012x}"
+    if record_id[: len(newest)] >= newest:
+        return record_id
+    for other in (*neighbours, newest):
         while length < ID_CHARS and other[:length] == record_id[:length]:
             length += 1
     return record_id[:length]

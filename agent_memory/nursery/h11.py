@@ -3,7 +3,7 @@ an answer's head and body in one packet.
 
 A refused request never reaches an application: h11 refuses a malformed Content-Length, a broken chunk or a header that
 is too long, and hypercorn answers with an empty body. It has no setting for any of these, so its protocol is replaced
-by a subclass that differs in three methods; tests over a real socket fail when hypercorn no longer looks there.
+by a subclass that differs in four methods; tests over a real socket fail when hypercorn no longer looks there.
 """
 
 import json
@@ -11,7 +11,8 @@ from http import HTTPStatus
 
 import h11
 import hypercorn.protocol
-from hypercorn.events import RawData
+import trio
+from hypercorn.events import Closed, Event, RawData
 from hypercorn.protocol.h11 import H11Protocol
 from hypercorn.typing import H11SendableEvent
 
@@ -22,6 +23,20 @@ class JsonErrors(H11Protocol):
     """HTTP/1.1 and nothing else, whose own refusals carry a JSON body."""
 
     _unsent = b""
+    _reading: trio.CancelScope | None = None
+
+    async def handle(self, event: Event) -> None:
+        """End the reader with the connection. A client that sends its next request while the last one is answered has
+        it wait for its turn. When a stop closes the connection there is no turn: hypercorn's reader would wait on, and
+        the stop with it, for the whole grace.
+        """
+        if isinstance(event, RawData):
+            with trio.CancelScope() as self._reading:
+                await super().handle(event)
+            return
+        await super().handle(event)
+        if isinstance(event, Closed) and self._reading is not None:
+            self._reading.cancel()
 
     async def _check_protocol(self, event: h11.Request) -> None:
         """Switch to no other protocol. An HTTP/2 connection without a request has no time limit in hypercorn: anyone

@@ -48,11 +48,11 @@ class Bind:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
-class AddressInUse(OSError):
-    """Another process listens there; stop it or choose another port."""
+class CannotListen(OSError):
+    """Nobody can listen there; the text names the command-line option that chooses another place."""
 
-    def __init__(self, bind: Bind, option: str) -> None:
-        super().__init__(f"{bind} is in use by another process; stop it, or choose another port with {option}")
+    def __init__(self, bind: Bind, problem: str) -> None:
+        super().__init__(f"cannot listen on {bind}: {problem}")
 
 
 async def serve(
@@ -73,13 +73,13 @@ async def serve(
       announce: called with client and token for every token made at this start; the only time it can be shown.
       stop: set from outside to stop without a signal (tests).
     Reports the addresses it listens on once it is ready, the page's last.
-    Raises: AddressInUse: another process listens on one of them.
+    Raises: CannotListen: another process listens on one of them, or it is no address of this machine.
       DataFolderError, TokenFileError: the data folder, the database or the token file cannot be used.
     """
     started = trio.current_time()
     stop = trio.Event() if stop is None else stop
-    refuse_taken(bind, "--port")
-    refuse_taken(page, "--page-port")
+    try_listening(bind, "--host", "--port")
+    try_listening(page, "--page-host", "--page-port")
 
     def ready(addresses: list[str]) -> None:
         took_ms = round((trio.current_time() - started) * 1000)
@@ -159,13 +159,19 @@ async def run_front(app: App, bind: Bind, stop: trio.Event, *, task_status: trio
     await hypercorn_serve(app, http_config(bind), shutdown_trigger=stop.wait, mode="asgi", task_status=task_status)
 
 
-def refuse_taken(bind: Bind, option: str) -> None:
-    """Find out before anything is opened. Raises: AddressInUse: names the command-line option that moves it."""
+def try_listening(bind: Bind, host_option: str, port_option: str) -> None:
+    """Find out before anything is opened. Raises: CannotListen."""
     family = socket.AF_INET6 if ":" in bind.host else socket.AF_INET
     try:
-        if bind.port:
-            socket.create_server((bind.host, bind.port), family=family).close()
+        socket.create_server((bind.host, bind.port), family=family).close()
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
-            raise AddressInUse(bind, option) from None
-        raise
+            problem = f"another process listens there; stop it, or choose another port with {port_option}"
+        elif error.errno == errno.EACCES:
+            problem = f"this port needs rights of an administrator; choose one from 1024 on with {port_option}"
+        elif error.errno == errno.EADDRNOTAVAIL or isinstance(error, socket.gaierror):
+            allowed = "127.0.0.1, an address of this machine's network, or 0.0.0.0 for all of them"
+            problem = f"no address of this machine; {host_option} takes {allowed}"
+        else:
+            raise
+        raise CannotListen(bind, problem) from None

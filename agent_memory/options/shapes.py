@@ -23,8 +23,10 @@ def list_of(item: Kind) -> Kind:
 
 
 def list_of_objects(item: Kind) -> Kind:
-    """A list of objects; an environment variable holds it as JSON."""
-    whole = _listing(item)
+    """A list of objects, every one kept: two that are the same are a mistake that whoever uses the list can name. A row
+    without a single value, as the add-on's form adds one, is left out. An environment variable holds it as JSON.
+    """
+    whole = _listing(item, distinct=False)
     return Kind(whole.allowed, whole.read, json.loads)
 
 
@@ -54,7 +56,11 @@ def is_unset(value: object) -> bool:
     return value is None or value == ""
 
 
-def _listing(item: Kind) -> Kind:
+def _is_empty_row(value: object) -> bool:
+    return isinstance(value, dict) and all(is_unset(one) or one == [] for one in value.values())
+
+
+def _listing(item: Kind, *, distinct: bool = True) -> Kind:
     allowed = f"a list of {item.allowed}"
 
     def read(where: str, value: Any) -> tuple[Any, ...]:
@@ -62,10 +68,10 @@ def _listing(item: Kind) -> Kind:
             raise refuse(where, value, allowed)
         items: list[Any] = []
         for i, one in enumerate(value):
-            if is_unset(one):
+            if is_unset(one) or _is_empty_row(one):
                 continue
             plain = item.read(f"{where}[{i}]", one)
-            if plain not in items:
+            if not distinct or plain not in items:
                 items.append(plain)
         return tuple(items)
 

@@ -10,7 +10,7 @@ from apsw import Connection
 from agent_memory.domain.anchors import AnchorState, State
 from agent_memory.domain.records import parse_stamp, stamp
 
-_COLUMNS: Final = "record_id, anchor, kind, state, misses, checked_at, unavailable_since"
+_COLUMNS: Final = "record_id, position, anchor, kind, state, misses, checked_at, unavailable_since"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,7 @@ class AnchorRow:
     """
 
     record_id: str
+    position: int
     anchor: str
     kind: str
     state: str
@@ -96,12 +97,15 @@ def of_kind(conn: Connection, kind: str) -> list[AnchorRow]:
 
 
 def set_state(conn: Connection, row: AnchorRow, state: AnchorState, *, now: str) -> None:
-    """Write what is now known of an anchor; a checker that could not look leaves `checked_at` as it is."""
+    """Write what is now known of an anchor; a checker that could not look leaves `checked_at` as it is.
+
+    It is named by its place, as no text may be written anew that the screen has learnt to refuse since.
+    """
     since = None if state.unavailable_since is None else stamp(state.unavailable_since)
     conn.execute(
         "UPDATE anchors SET state = ?, misses = ?, unavailable_since = ?, checked_at = ?"
-        " WHERE record_id = ? AND anchor = ?",
-        (state.state, state.misses, since, now if since is None else row.checked_at, row.record_id, row.anchor),
+        " WHERE record_id = ? AND position = ?",
+        (state.state, state.misses, since, now if since is None else row.checked_at, row.record_id, row.position),
     )
 
 

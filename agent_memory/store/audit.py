@@ -3,12 +3,17 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from apsw import Connection
 
 from agent_memory.domain.screen import screened
 from agent_memory.store.statement_screen import composed
+
+# Rows never go, so a client that goes on asking for what it may not have must not fill the disk with them. Thirty tell
+# what it tried; the rest of the hour is counted in `audit_hours`, which the page draws.
+REFUSALS_MAX_PER_HOUR: Final = 30
+LAST_LISTED: Final = "further refusals of this hour are counted only"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +41,17 @@ def note(
     namespace: str | None = None,
     context: Mapping[str, Any] | None = None,
 ) -> None:
-    """Append a row. A text in the context that carries a secret is kept as `[screened:<pattern>]`."""
+    """Append a row, or count it: of a client's refusals only the first in each hour are listed.
+
+    A text in the context that carries a secret is kept as `[screened:<pattern>]`.
+    """
+    if outcome == "refused":
+        listed = _refusals(conn, client, hour=at[:13])
+        if listed >= REFUSALS_MAX_PER_HOUR:
+            _count(conn, client, action, hour=at[:13])
+            return
+        if listed == REFUSALS_MAX_PER_HOUR - 1:
+            context = {**(context or {}), "more": LAST_LISTED}
     safe = {key: screened(value) if isinstance(value, str) else value for key, value in (context or {}).items()}
     conn.execute(
         "INSERT INTO audit (at, client, action, outcome, record_id, namespace, context) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -49,6 +64,21 @@ def note(
             None if namespace is None else screened(namespace),
             composed(safe) if safe else None,
         ),
+    )
+
+
+def _refusals(conn: Connection, client: str, *, hour: str) -> int:
+    """How many refusals of a client are listed for an hour, as the first 13 characters of a time."""
+    sql = "SELECT count(*) FROM audit WHERE outcome = 'refused' AND client = ? AND at >= ? AND at < ? || ':~'"
+    return int(conn.execute(sql, (client, hour, hour)).get)
+
+
+def _count(conn: Connection, client: str, action: str, *, hour: str) -> None:
+    """What the trigger on `audit` does for a row."""
+    conn.execute(
+        "INSERT INTO audit_hours (hour, action, client, rows) VALUES (?, ?, ?, 1)"
+        " ON CONFLICT (hour, action, client) DO UPDATE SET rows = rows + 1",
+        (hour, action, client),
     )
 
 

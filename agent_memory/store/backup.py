@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -32,6 +32,8 @@ MANIFEST: Final = "manifest.json"
 MANIFEST_MAX_BYTES: Final = 1 << 20
 MEMBERS: Final = (DATABASE, token_file.FILE_NAME)
 REPLACED: Final = "replaced-"  # folders in safety/ with what a restore replaced
+STAMP: Final = "%Y%m%dT%H%M%SZ"
+UNDO: Final = timedelta(days=1)  # in which whoever restored the wrong backup finds out; retention waits for that long
 RESTORING: Final = ".restore-"  # folders with what a restore unpacked, while it runs
 _PRIVATE: Final = 0o600
 _CHUNK: Final = 1 << 20
@@ -98,6 +100,29 @@ def restore(folder: Path, source: Path, *, now: datetime) -> tuple[Manifest, Pat
             (Path(scratch) / name).replace(folder / name)
         _sync_folder(folder)
     return manifest, aside
+
+
+def undo(folder: Path, aside: Path, *, version: str, now: datetime) -> tuple[Manifest, Path | None]:
+    """Put back what a restore replaced, from its folder in `safety/`; what is there now is kept likewise.
+
+    Returns and raises as `restore`.
+    """
+    with tempfile.TemporaryDirectory(prefix=RESTORING, dir=folder) as scratch:
+        packed = Path(scratch) / "backup.tar"
+        make(aside, packed, version=version, now=now)
+        return restore(folder, packed, now=now)
+
+
+def undoable(folder: Path, now: datetime) -> bool:
+    """Whether a restore is so recent that what it replaced is still to be kept from retention."""
+    for each in (folder / SAFETY_FOLDER).glob(f"{REPLACED}*"):
+        try:
+            made = datetime.strptime(each.name.removeprefix(REPLACED), STAMP).replace(tzinfo=UTC)
+        except ValueError:  # renamed by hand
+            continue
+        if made <= now < made + UNDO:
+            return True
+    return False
 
 
 def drop_replaced(folder: Path) -> int:
@@ -189,7 +214,9 @@ def _set_aside(folder: Path, now: datetime) -> Path | None:
     present = [folder / name for name in MEMBERS if (folder / name).exists()]
     if not present:
         return None
-    aside = folder / SAFETY_FOLDER / f"{REPLACED}{now:%Y%m%dT%H%M%SZ}"
+    aside = folder / SAFETY_FOLDER / f"{REPLACED}{now:{STAMP}}"
+    if aside.exists():  # two within a second
+        return _set_aside(folder, now + timedelta(seconds=1))
     aside.parent.mkdir(mode=0o700, exist_ok=True)
     aside.mkdir(mode=0o700)
     _fold_log(folder / DATABASE)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 from apsw import Connection
@@ -136,43 +136,47 @@ def matches(conn: Connection, id_or_prefix: str, scopes: Scopes | None, limit: i
 
     Args:
       scopes: where to look, or None for everywhere.
-      limit: the most to return; one that returns several is ambiguous anyway.
+      limit: the most to return; one that returns several is ambiguous anyway, and `count_matches` says how much.
     """
+    where, bindings = _starting(id_or_prefix, scopes)
+    alive = _select(conn, f"WHERE {where} AND {_LIVE} ORDER BY id LIMIT ?", (*bindings, limit))
+    return alive or _select(conn, f"WHERE {where} ORDER BY id LIMIT ?", (*bindings, limit))
+
+
+def count_matches(conn: Connection, prefix: str, scopes: Scopes | None) -> int:
+    """How many records an ambiguous prefix may mean: the live ones, or all when none is."""
+    where, bindings = _starting(prefix, scopes)
+    alive, every = conn.execute(f"SELECT total({_LIVE}), count(*) FROM records WHERE {where}", bindings).get
+    return int(alive or every)
+
+
+def _starting(prefix: str, scopes: Scopes | None) -> tuple[str, list[Any]]:
+    """The condition that a record's id starts so, that it was not forgotten and lies in scope; and its bindings."""
     condition, bindings = ("1", []) if scopes is None else in_scope(scopes)
-    rows = _select(
-        conn,
-        f"WHERE id >= ? AND id < ? || 'g' AND status <> 'deleted' AND {condition} ORDER BY id LIMIT ?",
-        (id_or_prefix, id_or_prefix, *bindings, limit),
-    )
-    alive = [record for record in rows if record.status in LIVE]
-    return alive or rows
+    return f"id >= ? AND id < ? || 'g' AND status <> 'deleted' AND {condition}", [prefix, prefix, *bindings]
 
 
 def neighbours(conn: Connection, record_id: str) -> list[str]:
-    """The live ids just before and after this one in id order: enough to find its shortest unique prefix."""
-    before = conn.execute(f"SELECT id FROM records WHERE id < ? AND {_LIVE} ORDER BY id DESC LIMIT 1", (record_id,))
-    after = conn.execute(f"SELECT id FROM records WHERE id > ? AND {_LIVE} ORDER BY id LIMIT 1", (record_id,))
+    """The ids just before and after this one in order, in whatever state: enough to find its shortest unique prefix."""
+    before = conn.execute("SELECT id FROM records WHERE id < ? ORDER BY id DESC LIMIT 1", (record_id,))
+    after = conn.execute("SELECT id FROM records WHERE id > ? ORDER BY id LIMIT 1", (record_id,))
     return [row[0] for row in (*before, *after)]
 
 
 def update(conn: Connection, record: Record, changes: Changes, *, now: str) -> None:
-    """Set fields of a live record and advance its revision; `evidence.derive` then brings its confidence up to date."""
-    title = record.title if changes.title is None else changes.title
-    content = record.content if changes.content is None else changes.content
+    """Set fields of a live record and advance its revision; `evidence.derive` then brings its confidence up to date.
+
+    What does not change is not written anew: rules that became stricter since must not stop a change beside it.
+    """
+    columns: dict[str, Any] = {name: value for name, value in asdict(changes).items() if value is not None}
+    if changes.tags is not None:
+        columns["tags"] = composed(changes.tags)
+    if changes.title is not None or changes.content is not None:
+        columns["terms"] = index_terms(columns.get("title", record.title), columns.get("content", record.content))
     conn.execute(
-        "UPDATE records SET title = ?, content = ?, terms = ?, type = ?, tags = ?, confidence = ?, status = ?,"
-        " revision = revision + 1, updated_at = ? WHERE id = ?",
-        (
-            title,
-            content,
-            index_terms(title, content),
-            record.type if changes.type is None else changes.type,
-            composed(record.tags if changes.tags is None else changes.tags),
-            record.confidence if changes.confidence is None else changes.confidence,
-            record.status if changes.status is None else changes.status,
-            now,
-            record.id,
-        ),
+        f"UPDATE records SET {''.join(f'{name} = ?, ' for name in columns)} revision = revision + 1, updated_at = ?"
+        " WHERE id = ?",
+        (*columns.values(), now, record.id),
     )
 
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 from apsw import Connection
 
@@ -75,12 +75,9 @@ def put_back(conn: Connection, given: Portable) -> None:
         ),
     )
     conn.executemany(
-        "INSERT INTO anchors (record_id, anchor, kind, position, state, misses, checked_at, unavailable_since)"
+        "INSERT INTO anchors (record_id, position, anchor, kind, state, misses, checked_at, unavailable_since)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            (record.id, tie.anchor, tie.kind, position, tie.state, tie.misses, tie.checked_at, tie.unavailable_since)
-            for position, tie in enumerate(given.anchors)
-        ),
+        map(astuple, given.anchors),
     )
     for seen in given.observations:
         evidence.observe(conn, record.id, seen)

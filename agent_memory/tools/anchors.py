@@ -22,6 +22,8 @@ from agent_memory.tools.writing import full_id, read_anchor
 
 LISTED_MAX: Final = 500
 SWEEPER: Final = "server"
+NO_HOME_ASSISTANT: Final = "no Home Assistant to ask: set home_assistant_url and home_assistant_token"
+NO_ANSWER: Final = "Home Assistant gave no list of its entities"
 
 Kind = Literal["entity", "path", "host", "url"]
 
@@ -116,22 +118,27 @@ class SweepResult(Result):
     checked: int
     changed: int
     unavailable: int
+    note: str | None = Field(default=None, description="Why nobody could look.")
 
 
 @tool("write", idempotent=True)
 async def memory_anchor_sweep(call: Call, args: SweepArguments) -> SweepResult:
     """Check every entity: anchor against Home Assistant now, as the timed sweep does."""
     done = await sweep_entities(call.services, client=call.identity.name)
-    return SweepResult(checked=done.checked, changed=done.changed, unavailable=done.unavailable)
+    note = None if done.looked else (NO_HOME_ASSISTANT if call.services.entity_states is None else NO_ANSWER)
+    return SweepResult(checked=done.checked, changed=done.changed, unavailable=done.unavailable, note=note)
 
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """One sweep: entity anchors looked at, those whose state changed, and those nobody could look at."""
+    """One sweep: entity anchors looked at, those whose state changed, and those nobody could look at, as Home Assistant
+    was not there to ask.
+    """
 
     checked: int
     changed: int
     unavailable: int
+    looked: bool
 
 
 async def sweep_entities(services: Services, *, client: str) -> Swept:
@@ -147,7 +154,7 @@ async def sweep_entities(services: Services, *, client: str) -> Swept:
         done = sweep(states, present, now, just_missed=just_missed)
         for key, change in done.changes.items():
             _move(conn, rows[key], change, witness=SWEEPER, detail=None, now=stamp(now))
-        swept = Swept(done.checked, done.changed, done.unavailable)
+        swept = Swept(done.checked, done.changed, done.unavailable, looked=present is not None)
         counts = {"checked": swept.checked, "changed": swept.changed, "unavailable": swept.unavailable}
         audit.note(conn, at=stamp(now), client=client, action="anchor-sweep", context=counts)
         return swept

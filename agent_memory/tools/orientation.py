@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, Final
 
 from apsw import Connection
@@ -60,7 +61,7 @@ class BootstrapArguments(Arguments):
 
 
 class Item(BaseModel):
-    id: str = Field(description="The shortest unique prefix; memory_get takes it.")
+    id: str = Field(description="A prefix that stays unique; memory_get takes it.")
     title: str
     type: str
     missing_anchors: list[str] | None = None
@@ -80,15 +81,20 @@ async def memory_bootstrap(call: Call, args: BootstrapArguments) -> BootstrapRes
     The whole answer takes at most 2,000 bytes on the wire.
     """
     scopes = call.services.scopes(args.namespace, args.topics)
+    now = call.services.now()
 
     def work(conn: Connection) -> tuple[list[Item], int, int]:
-        return list_titles(conn, scopes), records.count_active(conn, scopes), records.candidates_pending(conn, scopes)
+        return (
+            list_titles(conn, scopes, now),
+            records.count_active(conn, scopes),
+            records.candidates_pending(conn, scopes),
+        )
 
     items, active, pending = await call.services.store.read(work)
     return fit_items(items, active, pending, call.wire)
 
 
-def list_titles(conn: Connection, scopes: Scopes) -> list[Item]:
+def list_titles(conn: Connection, scopes: Scopes, now: datetime) -> list[Item]:
     """Titles worth showing, best first: the newest of every type and scope, then the second newest, and so on."""
     ranked = []
     for scope_place, namespace in enumerate(scopes.ordered):
@@ -103,7 +109,7 @@ def list_titles(conn: Connection, scopes: Scopes) -> list[Item]:
     missing = anchors.missing(conn, [row[1] for row in ranked])
     return [
         Item(
-            id=shortest_prefix(record_id, records.neighbours(conn, record_id)),
+            id=shortest_prefix(record_id, records.neighbours(conn, record_id), now),
             title=title,
             type=record_type,
             missing_anchors=missing.get(record_id),

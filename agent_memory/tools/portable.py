@@ -213,6 +213,7 @@ def _ties(record_id: str, given: list[PortableAnchor]) -> tuple[AnchorRow, ...]:
     return tuple(
         AnchorRow(
             record_id,
+            position,
             anchor,
             kind,
             each.state,
@@ -220,7 +221,7 @@ def _ties(record_id: str, given: list[PortableAnchor]) -> tuple[AnchorRow, ...]:
             None if each.checked_at is None else _time("anchors.checked_at", each.checked_at),
             None if each.unavailable_since is None else _time("anchors.unavailable_since", each.unavailable_since),
         )
-        for (kind, anchor), each in zip(pairs, given, strict=True)
+        for position, ((kind, anchor), each) in enumerate(zip(pairs, given, strict=True))
     )
 
 

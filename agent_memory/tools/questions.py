@@ -23,6 +23,9 @@ QUESTION_MAX_CHARS: Final = 300
 SHOWN_CHARS: Final = 200  # of a search in the list; a pasted prompt is told by its beginning
 ASKS_MAX: Final = 1_000  # newest searches of a namespace that are ranked
 DEMAND_MAX: Final = 20
+PENDING: Final = "pending: a model server answers it in the background"
+NEVER: Final = "this server has no model server (option ollama_url), so nothing answers it; memory_search finds records"
+BEYOND: Final = "its answer rests on a record that is out of reach from this namespace by now"
 
 
 class AddArguments(Arguments):
@@ -111,6 +114,7 @@ class AnswerArguments(Arguments):
 
 class AnswerResult(Result):
     answer: str | None = Field(default=None, description="Absent until it was answered.")
+    note: str | None = Field(default=None, description="Why there is no answer.")
     source_ids: list[str] = Field(description="The records it rests on.")
     stale: bool = Field(description="Whether records changed since, or there is no answer yet.")
     model: str | None = None
@@ -125,14 +129,16 @@ async def memory_answer(call: Call, args: AnswerArguments) -> AnswerResult:
     """
     namespace = namespaces.validate(args.namespace)
     scopes = call.services.scopes(namespace)
+    enrichment = call.services.policy.enrichment
 
     def work(conn: Connection) -> AnswerResult:
         question = _find(conn, namespace, args.question)
         if questions.rests_beyond(conn, question.id, scopes):
-            return AnswerResult(source_ids=[], stale=True)
+            return AnswerResult(note=BEYOND, source_ids=[], stale=True)
         cited = [record_id for record_id, named in questions.shown_ids(conn, question.id) if named]
         return AnswerResult(
             answer=question.answer,
+            note=None if question.answer is not None else (PENDING if enrichment else NEVER),
             source_ids=cited,
             stale=_stale(conn, question),
             model=question.model,

@@ -151,6 +151,9 @@ class GetResult(Result):
     records: list[RecordView]
     not_found: list[str]
     ambiguous: list[str]
+    matches: dict[str, int] | None = Field(
+        default=None, description="How many records each ambiguous prefix fits; give more of the id."
+    )
     left_out: list[str] | None = Field(default=None, description="Ids that did not fit; get them next.")
 
 
@@ -163,16 +166,16 @@ async def memory_get(call: Call, args: GetArguments) -> GetResult:
     scopes = None if args.namespace is None else call.services.scopes(args.namespace)
     wanted = list(dict.fromkeys(check_id("ids", entry) for entry in args.ids))
 
-    def work(conn: Connection) -> tuple[dict[str, RecordView], list[str], list[str]]:
+    def work(conn: Connection) -> tuple[dict[str, RecordView], list[str], dict[str, int]]:
         found: dict[str, Record] = {}
         missing: list[str] = []
-        ambiguous: list[str] = []
+        ambiguous: dict[str, int] = {}
         for entry in wanted:
             matching = records.matches(conn, entry, scopes)
             if not matching:
                 missing.append(entry)
             elif len(matching) > 1:
-                ambiguous.append(entry)
+                ambiguous[entry] = records.count_matches(conn, entry, scopes)
             else:
                 found[matching[0].id] = matching[0]
         return views(conn, list(found.values())), missing, ambiguous
@@ -181,7 +184,12 @@ async def memory_get(call: Call, args: GetArguments) -> GetResult:
     fitting, left_out = _fit_records(list(found.values()))
     call.services.read_log.fetched((each.id for each in fitting), call.services.stamp())
     return GetResult(
-        records=fitting, not_found=missing, ambiguous=ambiguous, left_out=left_out or None, truncated=bool(left_out)
+        records=fitting,
+        not_found=missing,
+        ambiguous=list(ambiguous),
+        matches=ambiguous or None,
+        left_out=left_out or None,
+        truncated=bool(left_out),
     )
 
 

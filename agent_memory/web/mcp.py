@@ -22,6 +22,7 @@ from agent_memory.domain.clients import Identity
 from agent_memory.domain.errors import ServiceError
 from agent_memory.tools.registry import Registry, Tool, Wire
 from agent_memory.tools.services import Services
+from agent_memory.web import jsonrpc
 from agent_memory.web.auth import Doorkeeper
 from agent_memory.web.errors import body_of, bug
 from agent_memory.web.gate import Receive, Scope, Send, replay
@@ -87,6 +88,12 @@ class McpFront:
         if scope["method"] != "POST":
             raise RequestRefused(405, "method_not_allowed", "MCP here is POST only, no stream", {"Allow": "POST"})
         message = await receive()
+        refusal = jsonrpc.refusal(message["body"])
+        if refusal is not None:
+            headers = [(b"content-type", b"application/json")]
+            await send({"type": "http.response.start", "status": 400, "headers": headers})
+            await send({"type": "http.response.body", "body": json.dumps(refusal).encode()})
+            return
         body = mend_json(message["body"])
         await self._manager.handle_request(_plain(scope, identity), replay(body, receive), send)
 

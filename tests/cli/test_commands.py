@@ -134,6 +134,19 @@ def test_a_backup_comes_back_through_the_commands(data: Path, tmp_path: Path) ->
     assert run(data, "export").stdout.count("\n") == 1
 
 
+def test_a_wrong_restore_is_undone_with_what_it_set_aside(data: Path, tmp_path: Path) -> None:
+    filled(data, "One")
+    file = tmp_path / "b.tar"
+    run(data, "backup", str(file))
+    filled(data, "Two")
+    run(data, "restore", str(file))
+    (aside,) = (data / "safety").iterdir()
+    done = run(data, "restore", str(aside))
+    assert (done.exit_code, "put back" in done.stderr) == (0, True)
+    assert run(data, "export").stdout.count("\n") == 2
+    assert run(data, "restore", str(tmp_path)).exit_code == 1  # a folder without a database
+
+
 def test_a_wrong_file_is_refused_in_one_line(data: Path, tmp_path: Path) -> None:
     (tmp_path / "x").write_text("x")
     done = run(data, "restore", str(tmp_path / "x"))

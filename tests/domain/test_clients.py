@@ -123,6 +123,7 @@ def test_networks_are_read_as_options_write_them() -> None:
         ([CLAUDE, Client("x", ALL, token_sha256=CLAUDE.token_sha256)], "same token"),
         ([LAN, Client("x", ALL, ip=LAN.ip)], "same address"),
         ([Client("x", ALL, ip=LAN.ip, token_sha256="0" * 64)], "give one of them"),
+        ([Client("server", ALL)], "server is a name of the server itself; allowed: any but candidate-review, cli"),
         ([Client("x", frozenset({"root"}))], "known: read, write"),
         ([Client("X", ALL)], "1 to 40 of a-z"),
         ([Client("a" * 41, ALL)], "1 to 40 of a-z"),

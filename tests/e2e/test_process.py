@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import trio
 
+from agent_memory.nursery.main import GRACE_S
 from support.http import read_reply
 from support.server import ROOT, Server
 from support.world import HERE, token_of
@@ -74,6 +75,23 @@ async def test_a_request_that_runs_when_the_stop_comes_is_answered(server: Serve
     assert server.process.wait(STOP_S) == 0
     assert not (server.folder / "memory.db-wal").exists()
     assert server.rows("SELECT id FROM records WHERE title = 'the last'") == [(reply.json["id"],)]
+
+
+async def test_a_request_that_waits_behind_the_last_one_does_not_delay_the_stop(server: Server) -> None:
+    """A client under load sends it as soon as it has read the last answer, before the connection is closed."""
+    head = (
+        f"POST /api/namespace HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token_of('owner')}\r\n"
+        "Content-Type: application/json\r\nContent-Length: 15\r\n\r\n"
+    ).encode()
+    async with await trio.open_tcp_stream("127.0.0.1", server.port) as stream:
+        await stream.send_all(head)
+        await trio.sleep(0.2)
+        assert server.process is not None
+        server.process.terminate()
+        await trio.sleep(0.5)
+        await stream.send_all(b'{"name": "one"}' + head)
+        assert (await read_reply(stream)).status == 200
+        assert server.process.wait(GRACE_S / 2) == 0
 
 
 async def test_idle_connections_do_not_delay_the_stop(server: Server) -> None:

@@ -15,6 +15,7 @@ from agent_memory.homeassistant import states as client
 from agent_memory.homeassistant.states import EntityStates, open_states
 from agent_memory.nursery.sweep import FIRST_S, run_anchor_sweep
 from agent_memory.store.worker import Store
+from agent_memory.tools.anchors import NO_ANSWER, NO_HOME_ASSISTANT
 from support.home_assistant import TOKEN, HomeAssistant, state
 from support.world import HERE, World, open_world
 
@@ -136,6 +137,16 @@ async def test_an_entity_that_is_gone_for_two_sweeps_is_missing_and_comes_back(
         assert await sweep(here) == (1, 1, 0)
         (hit,) = (await here.call("search", query="house", namespace=HERE))["hits"]
         assert ("missing_anchors" in hit, hit["effective_confidence"]) == (False, 0.7)
+
+
+async def test_a_sweep_that_could_not_look_says_why(world: World, home: HomeAssistant) -> None:
+    await world.remember("house", anchors=["entity:sun.sun"])
+    assert (await world.call("anchor_sweep"))["note"] == NO_HOME_ASSISTANT
+    async with at_home(world, home) as here:
+        home.answers(500, {})
+        assert (await here.call("anchor_sweep"))["note"] == NO_ANSWER
+        home.has(["sun.sun"])
+        assert "note" not in await here.call("anchor_sweep")
 
 
 async def test_ten_thousand_entities_are_swept_within_a_second(world: World, home: HomeAssistant) -> None:

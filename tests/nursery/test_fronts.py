@@ -8,17 +8,19 @@ import pytest
 import trio
 
 from agent_memory import config
-from agent_memory.nursery.main import AddressInUse, Bind, serve
+from agent_memory.nursery.main import Bind, CannotListen, serve
 from support.http import raw
 
 
-def server(folder: Path, page_port: int = 0, stop: trio.Event | None = None) -> partial:  # type: ignore[type-arg]
+def server(  # type: ignore[type-arg]
+    folder: Path, page_port: int = 0, stop: trio.Event | None = None, hosts: tuple[str, str] = ("127.0.0.1",) * 2
+) -> partial:
     settings = config.load(str(folder), None, {"AGENT_MEMORY_EMBED_URL": "off"})
     return partial(
         serve,
         settings,
-        bind=Bind("127.0.0.1", 0),
-        page=Bind("127.0.0.1", page_port),
+        bind=Bind(hosts[0], 0),
+        page=Bind(hosts[1], page_port),
         mcp_url="http://127.0.0.1/mcp",
         announce=lambda _client, _token: None,
         stop=stop,
@@ -45,6 +47,16 @@ async def test_agents_and_people_have_a_port_each_and_both_stop(tmp_path: Path) 
 async def test_a_taken_page_port_refuses_the_start_and_names_the_option(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(AddressInUse, match=rf"127.0.0.1:{port} is in use by another process; .* --page-port"):
+        with pytest.raises(CannotListen, match=rf"127.0.0.1:{port}: another process listens there; .* --page-port"):
             await server(tmp_path / "data", port)()
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize("foreign", ["192.0.2.1", "2001:db8::1"])
+async def test_an_address_of_another_machine_is_refused_and_the_option_named(tmp_path: Path, foreign: str) -> None:
+    for hosts, option in (((foreign, "127.0.0.1"), "--host"), (("127.0.0.1", foreign), "--page-host")):
+        with pytest.raises(
+            CannotListen, match=rf"no address of this machine; {option} takes 127\.0\.0\.1, .* 0\.0\.0\.0"
+        ):
+            await server(tmp_path / "data", hosts=hosts)()
     assert not (tmp_path / "data").exists()

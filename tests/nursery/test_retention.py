@@ -61,6 +61,22 @@ async def test_retention_begins_soon_after_the_start_and_goes_on_after_a_store_t
     nursery.cancel_scope.cancel()
 
 
+async def test_retention_leaves_a_day_to_undo_a_restore_and_a_hard_forget_leaves_none(world: World) -> None:
+    aside = world.store.path.parent / "safety" / "replaced-20260301T120000Z"
+    aside.mkdir(parents=True)
+    gone, other = await world.remember("gone"), await world.remember("other")
+    await world.call("forget", id=gone)
+    purged = []
+    for hours in (0, 1, 23, 25):
+        at = datetime(2026, 3, 1, 12, tzinfo=UTC) + timedelta(hours=hours)
+        purged.append((await purge_once(world.store, days=30, now=at)).records)
+        assert aside.exists() == (hours < 24)
+    assert purged == [0, 0, 0, 1]
+    aside.mkdir()
+    await world.call("forget", id=other, hard=True)
+    assert not aside.exists()
+
+
 async def test_the_latest_sweep_and_review_still_tell_how_the_server_does_after_a_purge(world: World) -> None:
     await world.call("anchor_sweep")
     await world.call("anchor_sweep")

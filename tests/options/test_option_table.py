@@ -152,7 +152,7 @@ def test_empty_items_of_a_list_are_unset_and_repeated_ones_count_once() -> None:
         ("x", r"option clients\[0\]: found 'x'; allowed: an object {name, scopes, ip\?, token_sha256\?}"),
         ({"name": "x", "scope": []}, "unknown field 'scope'; did you mean 'scopes'"),
         ({"name": "x"}, r"clients\[0\]: scopes is missing"),
-        ({"name": "", "scopes": []}, "name is missing"),
+        ({"name": "", "scopes": ["read"]}, "name is missing"),
         ({"name": "Bad Name", "scopes": []}, r"clients\[0\].name: found 'Bad Name'; allowed: 1 to 40"),
         ({"name": "x", "scopes": ["root"]}, r"scopes\[0\]: found 'root'; allowed: read or write"),
         ({"name": "x", "scopes": "read"}, r"scopes: found 'read'; allowed: a list"),

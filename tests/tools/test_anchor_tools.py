@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 import trio
+from apsw import Connection
 
 from agent_memory.domain.errors import SecretRefused
 from agent_memory.homeassistant.states import EntityStates
 from agent_memory.store import evidence
 from agent_memory.store.worker import Store
-from support.world import ELSEWHERE, HERE, World, open_world
+from support.world import ELSEWHERE, HERE, SECRET, World, open_world
 
 PATH = "path:src/app.py"
 
@@ -39,6 +40,26 @@ async def test_an_anchor_starts_unchecked_and_keeps_its_last_definitive_state(wo
         await report(world, record_id, seen)
         states.append((await get(world, record_id))["anchors"][0]["state"])
     assert states == ["unchecked", "ok", "ok", "missing", "missing", "ok"]
+
+
+async def test_a_record_goes_on_living_when_the_screen_has_learnt_to_refuse_its_texts(world: World) -> None:
+    """What does not change is not written anew: state of an anchor, status and tags of its record."""
+    record_id = await world.remember("t", anchors=[PATH, "path:other.py"])
+
+    def age(conn: Connection) -> None:  # as if stored before the rule was there: without bindings nothing is screened
+        conn.execute(f"UPDATE anchors SET anchor = 'path:{SECRET}' WHERE anchor = '{PATH}'")
+        conn.execute(f"UPDATE records SET title = '{SECRET}', content = '{SECRET}'")
+
+    await world.store.write(age)
+    assert (await report(world, record_id, "ok", f"path:{SECRET}"))["applied"] == 1
+    revision = (await get(world, record_id))["revision"]
+    for changes in ({"status": "candidate"}, {"status": "active", "tags": ["old"]}, {"confidence": 0.9}):
+        record = (await world.call("update", id=record_id, revision=revision, changes=changes))["record"]
+        revision = record["revision"]
+    assert (record["status"], record["tags"], record["confidence"]) == ("active", ["old"], 0.9)
+    assert [tie["state"] for tie in record["anchors"]] == ["ok", "unchecked"]
+    with pytest.raises(SecretRefused):
+        await world.call("update", id=record_id, revision=revision, changes={"content": SECRET + " anew"})
 
 
 async def test_unavailable_since_stands_from_the_first_unavailable_report_to_the_next_definitive_one(

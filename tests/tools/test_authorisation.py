@@ -1,11 +1,13 @@
 """Scopes times tools: one rule for both fronts, and only a client with a token writes."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from agent_memory.store.audit import LAST_LISTED, REFUSALS_MAX_PER_HOUR
 from agent_memory.tools import build_registry
-from support.world import HERE, MODERN, SCOPES, World, tool_answer
+from support.world import HERE, MODERN, SCOPES, SECRET, World, tool_answer
 
 TOOLS = list(build_registry())
 # A tool that reads by scope `read` writes nothing; the scope each other tool needs, as the seed and DESIGN.md have it.
@@ -58,6 +60,23 @@ async def test_an_address_client_reads_at_most(world: World) -> None:
     assert (await world.rest("search", "desk", namespace=HERE, query="readable")).json["hits"]
     arguments: dict[str, Any] = {"namespace": HERE, "type": "fact", "title": "t", "content": "c"}
     assert (await world.rest("store", "desk", **arguments)).status == 403
+
+
+async def test_refusals_without_end_fill_no_table(world: World) -> None:
+    """The first of each client and hour are listed, the last of them says so, and the page's chart counts them all."""
+    object.__setattr__(world.services, "now", lambda: datetime(2026, 1, 1, 12, tzinfo=UTC))
+    for _ in range(REFUSALS_MAX_PER_HOUR + 7):
+        assert (await world.rest("store", "reader", namespace=HERE, type="fact", title="t", content="c")).status == 403
+    await world.rest("store", "author", namespace=HERE, type="fact", title="t", content=SECRET)
+    refused = [row for row in await world.audited() if row.outcome == "refused" and row.client == "reader"]
+    assert len(refused) == REFUSALS_MAX_PER_HOUR
+    assert [row.context.get("more") for row in refused] == [LAST_LISTED, *[None] * (len(refused) - 1)]
+    assert [row.client for row in await world.audited(1)] == ["author"]
+    counted = await world.rows("SELECT client, rows FROM audit_hours WHERE action = 'store' ORDER BY client")
+    assert counted == [("author", 1), ("reader", REFUSALS_MAX_PER_HOUR + 7)]
+    object.__setattr__(world.services, "now", lambda: datetime(2026, 1, 1, 13, tzinfo=UTC))
+    await world.rest("store", "reader", namespace=HERE, type="fact", title="t", content="c")
+    assert [row.client for row in await world.audited(1)] == ["reader"]
 
 
 async def test_a_refusal_of_scope_is_audited_without_content(world: World) -> None:

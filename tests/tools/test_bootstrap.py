@@ -1,6 +1,7 @@
 """The bootstrap answer: 2,000 bytes on the wire, whatever the titles, the front, the era and the request's id."""
 
 import json
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -86,6 +87,34 @@ async def test_what_fits_is_listed_whole_and_nothing_is_left_out(world: World) -
             assert sum(full.startswith(item["id"]) for full in ids) == 1
             (found,) = (await world.call("get", ids=[item["id"]]))["records"]
             assert found["title"] == item["title"]
+
+
+@pytest.mark.parametrize("apart_ms", [0, 1, 500, 60_000, 600_000])
+async def test_a_shown_id_means_its_record_whatever_is_stored_superseded_or_forgotten_later(
+    world: World, apart_ms: int
+) -> None:
+    clock = datetime(2026, 1, 1, tzinfo=UTC)
+    object.__setattr__(world.services, "now", lambda: clock)
+    shown: dict[str, str] = {}  # id as shown → title
+
+    async def look() -> None:
+        for item in (await world.call("bootstrap", namespace=HERE))["items"]:
+            shown[item["id"]] = item["title"]
+
+    ids = []
+    for number in range(6):
+        ids.append(await world.remember(f"note {number}"))
+        await look()
+        clock += timedelta(milliseconds=apart_ms)
+    await world.remember("note 6", supersedes=ids[0])
+    await look()
+    await world.call("forget", id=ids[1])
+    for prefix, title in shown.items():
+        found = await world.call("get", ids=[prefix])
+        assert [record["title"] for record in found["records"]] == ([title] if title != "note 1" else []), prefix
+        assert found["ambiguous"] == []
+    clock += timedelta(days=1)
+    assert all(len(item["id"]) < 32 for item in (await world.call("bootstrap", namespace=HERE))["items"])
 
 
 async def test_an_item_too_large_is_left_out_the_first_included(world: World) -> None:

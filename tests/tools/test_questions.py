@@ -11,7 +11,7 @@ from agent_memory.domain.errors import Conflict, Forbidden, QuestionNotFound, Se
 from agent_memory.domain.questions import NO_ANSWER
 from agent_memory.llm.chat import ChatRequest
 from agent_memory.store import questions
-from agent_memory.tools.questions import AnswerArguments, memory_answer
+from agent_memory.tools.questions import BEYOND, NEVER, PENDING, AnswerArguments, memory_answer
 from agent_memory.tools.registry import Call, Wire
 from support.secrets import GITHUB_TOKEN
 from support.tasks import Scripted, consumer_of, router_over
@@ -42,12 +42,16 @@ async def test_a_question_is_answered_in_the_background_with_its_sources(world: 
     question = (await world.call("question_add", namespace=HERE, question=QUESTION))["id"]
     before = await answer(world)
     assert (before.get("answer"), before["stale"], before["source_ids"]) == (None, True, [])
+    assert before["note"] == NEVER  # this world has no model server
+    enriched = replace(world.services, policy=replace(world.services.policy, enrichment=True))
+    assert (await answer(replace(world, services=enriched)))["note"] == PENDING
     await settle(world, answering())
     for asked in (question, question[:12], QUESTION, QUESTION.upper()):
         found = await answer(world, asked)
         assert found["answer"] == "The relay listens on port 7017."
         assert (found["source_ids"], found["stale"], found["model"]) == ([record], False, "m")
         assert found["answered_at"].endswith("Z")
+        assert "note" not in found
     (row,) = [row for row in await world.audited() if row.action == "answer"]
     assert row.context == {"question": question, "sources": 1, "model": "m", "server": "http://s1"}
 
@@ -95,6 +99,7 @@ async def test_an_answer_from_a_project_that_is_out_of_reach_by_now_is_not_given
     call = Call(alone, Identity("owner", frozenset({"read"}), writer=True), Wire(0, escaped=False))
     found = await memory_answer.run(call, AnswerArguments(namespace=HERE, question=QUESTION))
     assert found.model_dump(exclude={"estimated_tokens", "truncated"}, exclude_none=True) == {
+        "note": BEYOND,
         "source_ids": [],
         "stale": True,
     }

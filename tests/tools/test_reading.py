@@ -1,12 +1,14 @@
 """Search, get, timeline and packets: budgets, paging, odd queries, and what reading leaves behind."""
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from agent_memory.domain.budgets import RECORDS_TOKENS, SEARCH_TOKENS
 from agent_memory.domain.errors import InvalidArgument
+from agent_memory.store import records
 from support.world import HERE, SECRET, World
 
 ODD_QUERIES = (
@@ -166,7 +168,18 @@ async def test_prefixes_are_resolved_told_ambiguous_or_not_found(world: World) -
     found = await world.call("get", ids=[first[:shared], first[: shared + 1], "0" * 8, second.upper(), second[:9]])
     assert {record["id"] for record in found["records"]} == {first, second}
     assert found["ambiguous"] == [first[:shared], second[:9]]
+    assert found["matches"] == {first[:shared]: 2, second[:9]: 2}
     assert found["not_found"] == ["0" * 8]
+
+
+async def test_a_live_record_is_found_however_many_superseded_ones_share_its_prefix(world: World) -> None:
+    retired = [await world.remember(f"version {number}") for number in range(8)]
+    for old, new in pairwise(retired):
+        await world.store.write(
+            lambda conn, old=old, new=new: records.supersede(conn, old, records.live(conn, new), now="")
+        )
+    found = await world.call("get", ids=[retired[0][:8]])
+    assert ([record["id"] for record in found["records"]], found["ambiguous"]) == ([retired[-1]], [])
 
 
 @pytest.mark.parametrize("bad", ["", " ", "1234567", "g" * 32, "0" * 33, "%" * 8, "_" * 8, "0" * 8 + "*"])

@@ -92,6 +92,7 @@ def portables(draw: st.DrawFn, number: int = 0) -> Portable:
     ties = tuple(
         AnchorRow(
             record_id,
+            position,
             f"path:{name}",
             "path",
             draw(st.sampled_from(["unchecked", "ok", "missing"])),
@@ -99,7 +100,7 @@ def portables(draw: st.DrawFn, number: int = 0) -> Portable:
             draw(st.none() | moments),
             draw(st.none() | moments),
         )
-        for name in names
+        for position, name in enumerate(names)
     )
     seen = tuple(
         Observation(draw(moments), source, witness, stance, draw(contents))

@@ -127,6 +127,48 @@ async def test_a_broken_message_gets_a_json_error(world: World, era: str) -> Non
             assert "error" in reply.json, body[:40]
 
 
+REFUSED = (
+    (b"[]", None, "batches"),
+    (b'[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]', None, "batches"),
+    (b"null", None, "JSON object"),
+    (b'"text"', None, "JSON object"),
+    (b'{"id": 1, "method": "ping"}', 1, "jsonrpc"),
+    (b'{"jsonrpc": 2.0, "id": 1, "method": "ping"}', 1, "jsonrpc"),
+    (b'{"jsonrpc": "2.0", "id": "a"}', "a", "method is missing"),
+    (b'{"jsonrpc": "2.0", "id": 1, "method": null}', 1, "method must be a string"),
+    (b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": []}', 1, "params must be an object"),
+)
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_what_is_no_message_is_refused_with_what_is_wrong(world: World, era: str) -> None:
+    for body, request_id, said in REFUSED:
+        reply = await world.post("/mcp", body, mcp_protocol_version=era)
+        assert (reply.status, reply.json["error"]["code"], reply.json["id"]) == (400, -32600, request_id), body
+        assert said in reply.json["error"]["message"], body
+    reply = await world.post("/mcp", b"{", mcp_protocol_version=era)
+    assert (reply.status, reply.json["error"]["code"]) == (400, -32700)
+
+
+NO_IDS: tuple[Any, ...] = (None, 1.5, 1.0, True, {"a": 1}, [1])
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_request_whose_id_cannot_be_echoed_is_refused_and_not_taken_for_a_notification(
+    world: World, era: str
+) -> None:
+    for method in ("initialize", "tools/call", "tools/list", "no/such/method", *METHODS):
+        for request_id in NO_IDS:
+            world.request_id = request_id
+            reply = await world.message(method, era=era, params={"name": "memory_search", "arguments": {}})
+            assert (reply.status, reply.json["error"]["code"], reply.json["id"]) == (400, -32600, None), method
+            assert "id must be a string or a whole number" in reply.json["error"]["message"]
+        body = json.dumps({"jsonrpc": "2.0", "method": method}).encode()
+        reply = await world.post("/mcp", body, mcp_protocol_version=era)
+        assert (reply.status, reply.json["error"]["code"]) == (400, -32600), method
+        assert "id is missing" in reply.json["error"]["message"]
+
+
 async def test_an_unknown_protocol_version_gets_a_json_answer(world: World) -> None:
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}).encode()
     for version in ("", "1999-01-01", "2099-01-01", "\xff", "x" * 4000):

@@ -62,8 +62,4 @@ def build_page(services: Services, inputs: Inputs, settings: PageSettings) -> Ap
     app.register_error_handler(HTTPException, pages.refuse_path)
     app.register_error_handler(ServiceError, pages.refuse)
     app.register_error_handler(Exception, pages.fail)
-
-    def names_of_clients() -> set[str]:
-        return {client.name for client in inputs.clients()}
-
-    return PageGate(cast(App, app), allowed_hosts=settings.allowed_hosts, client_names=names_of_clients)
+    return PageGate(cast(App, app), allowed_hosts=settings.allowed_hosts)

@@ -3,7 +3,7 @@
 The rules of the agents' port do not hold here: browsers send an Origin, and forms are no JSON.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from agent_memory.web.gate import SERVER, App, Message, Receive, Scope, Send, to_the_end
@@ -31,10 +31,9 @@ NOT_KEPT: Final = "no-store"
 class PageGate:
     """Passes an admitted request on with its visit in the scope; answers every other one itself."""
 
-    def __init__(self, app: App, *, allowed_hosts: Sequence[str], client_names: Callable[[], Collection[str]]) -> None:
+    def __init__(self, app: App, *, allowed_hosts: Sequence[str]) -> None:
         self._app = app
         self._allowed_hosts = tuple(host.lower() for host in allowed_hosts)
-        self._client_names = client_names
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -51,7 +50,7 @@ class PageGate:
 
         peer = (scope.get("client") or (None,))[0]
         try:
-            visit = admit(peer, scope["headers"], allowed_hosts=self._allowed_hosts, client_names=self._client_names())
+            visit = admit(peer, scope["headers"], allowed_hosts=self._allowed_hosts)
         except RequestRefused as refusal:
             await _refuse(refusal, send_safely)
             return

@@ -156,7 +156,7 @@ def run_of(row: AuditRow | None, now: datetime) -> Run | None:
 def audit_line(row: AuditRow, now: datetime) -> AuditLine:
     """An audit row as the page shows it."""
     facts: Mapping[str, object] = row.context if row.outcome == "refused" else {}
-    why = ", ".join(str(facts[key]) for key in ("code", "field", "pattern") if facts.get(key))
+    why = ", ".join(str(facts[key]) for key in ("code", "field", "pattern", "more") if facts.get(key))
     return AuditLine(
         at=wording.moment(row.at, now),
         ago=wording.ago(row.at, now),

@@ -5,7 +5,7 @@ the address the connection comes from; a header alone proves nothing.
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address
 from typing import Final
@@ -31,13 +31,12 @@ class Visit:
         return f"{self.base}/" if self.base else "../" * (path.count("/") - 1) or "./"
 
 
-def admit(peer: str | None, headers: Headers, *, allowed_hosts: Sequence[str], client_names: Collection[str]) -> Visit:
+def admit(peer: str | None, headers: Headers, *, allowed_hosts: Sequence[str]) -> Visit:
     """Let a request in.
 
     Args:
       peer: the address the connection comes from.
       allowed_hosts: further names that a browser on this machine may use in its Host header.
-      client_names: names that belong to agents; a person of the same name is told apart.
     Raises: RequestRefused: 403 for a peer that is neither this machine nor the Supervisor, and for a foreign Host on
       this machine (a web page elsewhere whose name was made to resolve to 127.0.0.1); 400 for a crooked ingress path.
     """
@@ -51,14 +50,18 @@ def admit(peer: str | None, headers: Headers, *, allowed_hosts: Sequence[str], c
     base = _text(headers, b"x-ingress-path")
     if base and not _INGRESS.fullmatch(base):
         raise RequestRefused(400, "bad_ingress_path", "the X-Ingress-Path header is not one of Home Assistant's")
-    return Visit(_user(headers, client_names) if supervisor else LOOPBACK_USER, base)
+    return Visit(_user(headers) if supervisor else LOOPBACK_USER, base)
 
 
-def _user(headers: Headers, client_names: Collection[str]) -> str:
-    """The Home Assistant user's name, from the header that the Supervisor sets and that no browser can."""
+def _user(headers: Headers) -> str:
+    """The Home Assistant user's name, from the header that the Supervisor sets and that no browser can.
+
+    It says where it comes from, in characters that no client's name and no name of the server's own may hold, so that
+    nobody in the audit is taken for somebody else.
+    """
     given = " ".join(_text(headers, b"x-remote-user-name").split())[:USER_MAX_CHARS]
-    name = "".join(character for character in given if character.isprintable()) or LOOPBACK_USER
-    return f"{name} (page)" if name in client_names else name
+    name = "".join(character for character in given if character.isprintable())
+    return f"{name} ({LOOPBACK_USER})" if name else LOOPBACK_USER
 
 
 def _is_supervisor(peer: str | None) -> bool:

@@ -175,7 +175,7 @@ async def test_a_decision_through_ingress_leads_to_the_next_candidate(world: Wor
 
     async with served(Ingress(Page(world).app)) as address:
         await browse(visit)
-    assert [row.client for row in await world.audited(2)] == [USER, USER]
+    assert [row.client for row in await world.audited(2)] == [f"{USER} (page)"] * 2
 
 
 async def test_the_keyboard_reaches_everything(world: World) -> None:

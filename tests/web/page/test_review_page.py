@@ -66,7 +66,7 @@ async def test_forget_through_ingress_is_audited_as_the_home_assistant_user(worl
     assert reply.headers["location"].startswith(f"{INGRESS}/review/")
     assert await state(world, contents.candidate) == "deleted"
     row = await last(world)
-    assert (row.client, row.action, row.context) == (USER, "forget", {"via": "page"})
+    assert (row.client, row.action, row.context) == (f"{USER} (page)", "forget", {"via": "page"})
 
 
 async def refused(world: World, page: Page, record_id: str, form: dict[str, str], status: int, **where: Any) -> None:

@@ -2,6 +2,11 @@
 
 import pytest
 
+from agent_memory.cli.transfer import CLIENT
+from agent_memory.domain.clients import CLIENT_NAME, OWN_NAMES
+from agent_memory.nursery.answers import SERVER
+from agent_memory.nursery.review import NIGHTLY, REVIEWER
+from agent_memory.tools.anchors import SWEEPER
 from agent_memory.web.page.visits import LOOPBACK_USER, SUPERVISOR, Visit, admit
 from agent_memory.web.requests import RequestRefused
 from support.page import INGRESS
@@ -9,8 +14,8 @@ from support.page import INGRESS
 HOST = [(b"host", b"localhost:8766")]
 
 
-def visit(peer: str | None, *headers: tuple[bytes, bytes], hosts: tuple[str, ...] = (), names: tuple[str, ...] = ()):  # type: ignore[no-untyped-def]
-    return admit(peer, headers, allowed_hosts=hosts, client_names=names)
+def visit(peer: str | None, *headers: tuple[bytes, bytes], hosts: tuple[str, ...] = ()):  # type: ignore[no-untyped-def]
+    return admit(peer, headers, allowed_hosts=hosts)
 
 
 @pytest.mark.parametrize("peer", ["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"])
@@ -37,19 +42,25 @@ def test_nobody_else_may_whatever_the_headers_say(peer: str | None) -> None:
 @pytest.mark.parametrize("peer", [SUPERVISOR, f"::ffff:{SUPERVISOR}"])
 def test_home_assistants_user_comes_with_the_supervisor(peer: str) -> None:
     ingress = [(b"x-ingress-path", INGRESS.encode()), (b"x-remote-user-name", "Anna  Ärger\n".encode())]
-    assert visit(peer, (b"host", b"homeassistant.local:8123"), *ingress) == Visit("Anna Ärger", INGRESS)
+    assert visit(peer, (b"host", b"homeassistant.local:8123"), *ingress) == Visit("Anna Ärger (page)", INGRESS)
 
 
 def test_a_user_header_on_this_machine_is_no_user() -> None:
     assert visit("127.0.0.1", *HOST, (b"x-remote-user-name", b"anna")).user == LOOPBACK_USER
 
 
-def test_a_person_is_told_apart_from_an_agent_of_the_same_name() -> None:
-    header = (b"x-remote-user-name", b"codex")
-    assert visit(SUPERVISOR, header, names=("codex",)).user == "codex (page)"
-    assert visit(SUPERVISOR, header, names=("other",)).user == "codex"
+def test_a_person_is_told_apart_from_an_agent_and_from_the_server_itself() -> None:
+    for name in (*OWN_NAMES, "codex"):
+        user = visit(SUPERVISOR, (b"x-remote-user-name", name.encode())).user
+        assert user == f"{name} (page)"
+        assert user not in OWN_NAMES
+        assert not CLIENT_NAME.fullmatch(user)
     assert visit(SUPERVISOR, (b"x-remote-user-name", b" ")).user == LOOPBACK_USER
-    assert len(visit(SUPERVISOR, (b"x-remote-user-name", b"x" * 500)).user) == 40
+    assert len(visit(SUPERVISOR, (b"x-remote-user-name", b"x" * 500)).user) == 47
+
+
+def test_the_names_of_the_server_itself_are_those_it_writes() -> None:
+    assert {LOOPBACK_USER, REVIEWER, NIGHTLY, SWEEPER, SERVER, CLIENT} == OWN_NAMES
 
 
 @pytest.mark.parametrize("host", [b"evil.example:8766", b"127.0.0.1.evil.example", b"", b"[::2]:8766"])
