@@ -41,6 +41,15 @@ def test_words_and_records_are_counted_as_records_come_and_go(indexes: LiveIndex
     assert indexes.records == 1
 
 
+async def test_a_mistyped_word_is_put_right_by_a_record_of_the_last_commit(indexes: LiveIndexes) -> None:
+    commit(indexes, changed("a", text="a telescope"))
+    assert indexes.plan("telescpoe").corrected == ()  # before all words are loaded, a look-alike may be the wrong one
+    await indexes.words_loaded()
+    assert indexes.plan("telescpoe").corrected == (("telescpoe", "telescope"),)
+    commit(indexes, changed("b", text="a microscope"))
+    assert indexes.plan("microscpoe").corrected == (("microscpoe", "microscope"),)
+
+
 def test_vectors_answer_while_every_record_in_scope_has_its_own(indexes: LiveIndexes) -> None:
     here, elsewhere = Scopes(("n",), False), Scopes(("other",), False)
     assert indexes.answering(here) is None
