@@ -83,13 +83,16 @@ def filtered_ids(conn: Connection, scopes: Scopes, filters: Filters) -> list[str
     return [str(row[0]) for row in conn.execute(f"SELECT id FROM records WHERE {condition}", bindings)]
 
 
-def facts(conn: Connection, ids: Sequence[str], scopes: Scopes, filters: Filters) -> list[Facts]:
-    """What ranking needs of those of these records that are live, in scope and pass the filters, by id."""
+def facts(conn: Connection, ids: Iterable[str], scopes: Scopes, filters: Filters) -> list[Facts]:
+    """What ranking needs of those of these records that are live, in scope and pass the filters; `ids` are distinct."""
     condition, bindings = _conditions(scopes, filters)
     rows = conn.execute(
         "SELECT id, namespace, type, title, CASE WHEN session IS NULL THEN '' ELSE content END, session,"
-        " session_place, created_at, confidence, effective_confidence FROM records"
-        f" WHERE id IN (SELECT value FROM json_each(?)) AND {condition} ORDER BY id",
+        " session_place, created_at, confidence, effective_confidence"
+        # One look-up by id each, in the order given: any other index the condition brings up takes twice as long.
+        " FROM (SELECT value AS wanted FROM json_each(?))"
+        " CROSS JOIN records INDEXED BY sqlite_autoindex_records_1 ON records.id = wanted"
+        f" WHERE {condition}",
         (json.dumps(list(ids)), *bindings),
     )
     return list(map(Facts._make, rows))
