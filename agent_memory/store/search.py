@@ -1,7 +1,7 @@
 """Searching live records: full text, filters and the facts that ranking needs. Scope stands in every statement."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, NamedTuple

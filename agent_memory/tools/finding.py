@@ -1,6 +1,6 @@
 """Finding records for a query, for search and for packets: plan, vectors, full text, ranking, records."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Annotated, Final, TypeVar
@@ -14,9 +14,8 @@ from agent_memory.domain.evidence import evidence_factor, why
 from agent_memory.domain.namespaces import Scopes
 from agent_memory.domain.records import Record
 from agent_memory.encoder.protocol import Vector
-from agent_memory.retrieval.candidates import Candidate
-from agent_memory.retrieval.fusion import Ranking, is_weak, rank
-from agent_memory.retrieval.live import Answering
+from agent_memory.retrieval.candidates import Candidate, shortlist
+from agent_memory.retrieval.fusion import Ranking, Similarity, is_weak, rank
 from agent_memory.retrieval.plan import QueryPlan
 from agent_memory.retrieval.weights import WEIGHTS
 from agent_memory.store import anchors, records, search
@@ -158,20 +157,10 @@ def _find(
 ) -> Found:
     """Rank in one visit of the store, in which no record changes: a cosine is that of the text in the hit."""
     text = text or _by_text(conn, wanted=wanted, plan=plan)
-    # Asked again: since the query was sent to be encoded, a record may have come that waits for its vector.
-    answering = services.indexes.answering(wanted.scopes)
-    cosines: dict[str, float] = {}
-    ranking: Ranking = "fts5"
-    similarity = None
-    if vector is not None and answering is not None and answering.key == key:
-        cosines = _cosines(conn, answering, vector, wanted, [*text.matched, *text.translated])
-        ranking, similarity = services.policy.fusion, answering.index.similarity
-    ids = list(dict.fromkeys((*text.matched, *text.translated, *cosines)))
-    kept = [
-        candidate
-        for facts in search.facts(conn, ids, wanted.scopes, wanted.filters)
-        if _is_kept(candidate := _candidate(facts, text, cosines), wanted)
-    ]
+    meaning = None if vector is None else _by_meaning(conn, services, wanted, key, vector, text)
+    kept = _candidates(conn, wanted, text, meaning)
+    ranking: Ranking = services.policy.fusion if meaning else "fts5"
+    similarity = meaning.similarity if meaning else None
     ranked = rank(kept, plan, ranking=ranking, limit=wanted.limit, similarity=similarity)
     rows = records.by_ids(conn, [hit.id for hit in ranked])
     missing = anchors.missing(conn, list(rows))
@@ -182,22 +171,50 @@ def _find(
     return Found(hits, ranking, len(text.matched), _coverage(text.matched, plan), is_weak(kept, plan))
 
 
-def _cosines(
-    conn: Connection, answering: Answering, vector: Vector, wanted: Wanted, found: Sequence[str]
-) -> dict[str, float]:
-    """Cosines of the nearest records and of those that full text found."""
+@dataclass(frozen=True, slots=True)
+class _ByMeaning:
+    """Ids of the nearest records, nearest first; cosines of these and of those that full text found."""
+
+    near: list[str]
+    cosines: dict[str, float]
+    similarity: Similarity
+
+
+def _by_meaning(
+    conn: Connection, services: Services, wanted: Wanted, key: str, vector: Vector, text: _ByText
+) -> _ByMeaning | None:
+    """None when the vectors cannot answer after all: since the query was sent off, a record may have come that waits
+    for its own."""
+    answering = services.indexes.answering(wanted.scopes)
+    if answering is None or answering.key != key:
+        return None
     within = search.filtered_ids(conn, wanted.scopes, wanted.filters) if wanted.filters.any else None
     near = dict(answering.index.search(vector, answering.reach, WEIGHTS.pool, within=within))
-    return near | answering.index.cosines(vector, [record_id for record_id in found if record_id not in near])
+    others = answering.index.cosines(vector, [each for each in (text.matched | text.translated) if each not in near])
+    return _ByMeaning(list(near), near | others, answering.index.similarity)
 
 
-def _is_kept(candidate: Candidate, wanted: Wanted) -> bool:
-    if any(candidate.id.startswith(entry) for entry in wanted.exclude):
+def _candidates(conn: Connection, wanted: Wanted, text: _ByText, meaning: _ByMeaning | None) -> list[Candidate]:
+    """What is worth ranking of all that was found."""
+    cosines = meaning.cosines if meaning else {}
+    found = (text.matched, text.translated, meaning.near if meaning else ())
+    lists = [[each for each in ids if _is_kept(each, cosines, wanted)] for ids in found]
+    first = shortlist(lists, WEIGHTS.pool_of_notes)
+    facts = search.facts(conn, first, wanted.scopes, wanted.filters)
+    if any(each.session for each in facts):
+        read = set(first)
+        rest = [each for each in shortlist(lists, WEIGHTS.pool) if each not in read]
+        facts += search.facts(conn, rest, wanted.scopes, wanted.filters)
+    return [_candidate(each, text, cosines) for each in facts]
+
+
+def _is_kept(record_id: str, cosines: Mapping[str, float], wanted: Wanted) -> bool:
+    if wanted.min_cosine is not None and cosines.get(record_id, -2.0) < wanted.min_cosine:
         return False
-    return wanted.min_cosine is None or (candidate.cosine is not None and candidate.cosine >= wanted.min_cosine)
+    return not any(record_id.startswith(entry) for entry in wanted.exclude)
 
 
-def _candidate(facts: Facts, text: _ByText, cosines: dict[str, float]) -> Candidate:
+def _candidate(facts: Facts, text: _ByText, cosines: Mapping[str, float]) -> Candidate:
     # By position, in the order of the fields: keywords cost 400 candidates a third of a millisecond.
     return Candidate(
         facts.id,
