@@ -1,6 +1,5 @@
 """What ranking knows about a record, and what it says about it."""
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 
@@ -43,10 +42,8 @@ class Hit:
     cosine: float | None = None
 
 
-def shortlist(lists: Iterable[Sequence[str]], most: int) -> list[str]:
-    """The first so many ids of each list, each id once.
-
-    `weights.pool_of_notes` of them are enough unless a record of a session is among them: those are ranked with their
-    neighbours, which may stand further down, and then it takes `weights.pool`.
+def is_turn(position: int | None) -> bool:
+    """Whether a record at this place of its session has others before it: it is ranked with its neighbours then, which
+    may stand further down in the lists, and ranking takes `weights.pool` of each instead of `weights.pool_of_notes`.
     """
-    return list(dict.fromkeys(record_id for ids in lists for record_id in ids[:most]))
+    return position is not None and position > 1

@@ -1,10 +1,9 @@
 """Searching live records: full text, filters and the facts that ranking needs. Scope stands in every statement."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from apsw import Connection
 
@@ -45,15 +44,10 @@ class Facts(NamedTuple):
 
 
 def full_text(
-    conn: Connection,
-    match: str,
-    scopes: Scopes,
-    filters: Filters,
-    *,
-    weights: tuple[float, float, float],
-    limit: int,
-) -> list[tuple[str, float]]:
-    """The best matches in scope, best first, equal scores by id.
+    conn: Connection, match: str, *, scopes: Scopes, filters: Filters, weights: tuple[float, float, float]
+) -> Iterator[tuple[str, float]]:
+    """The matches in scope, best first, looked up while they are read: read what is needed before the next statement
+    that writes.
 
     Args:
       match: an FTS5 expression from `retrieval.plan`; empty finds nothing.
@@ -61,20 +55,20 @@ def full_text(
     Returns: (id, bm25) pairs; bm25 as SQLite has it, negative, the lower the better.
     """
     if not match:
-        return []
+        return iter(())
     condition, bindings = _conditions(scopes, filters)
-    rows: Iterable[tuple[Any, ...]] = conn.execute(
-        # Every match is scored and sorted first, by the index alone; then the best are looked up until enough are in
-        # scope. Looking up all of them before costs as much again as the search. LIMIT -1 keeps SQLite from flattening
-        # the one into the other, CROSS JOIN from turning them round; INDEXED BY: the narrow index knows scope and type.
+    rows = conn.execute(
+        # Every match is scored and sorted first, by the index alone, and looked up when it is read. Looking up all of
+        # them before costs as much again as the search. LIMIT -1 keeps SQLite from flattening the one into the other,
+        # CROSS JOIN from turning them round; INDEXED BY: the narrow index knows scope and type.
         "SELECT (SELECT id FROM records AS named WHERE named.seq = best.seq), best.score FROM ("
         " SELECT rowid AS seq, bm25(records_fts, ?, ?, ?) AS score FROM records_fts"
         " WHERE records_fts MATCH ? ORDER BY score, seq LIMIT -1"
         ") AS best CROSS JOIN records INDEXED BY records_scope ON records.seq = best.seq"
-        f" WHERE {condition} LIMIT ?",
-        (*weights, match, *bindings, limit),
+        f" WHERE {condition}",
+        (*weights, match, *bindings),
     )
-    return sorted(rows, key=itemgetter(1, 0))
+    return (cast(tuple[str, float], row) for row in rows)
 
 
 def filtered_ids(conn: Connection, scopes: Scopes, filters: Filters) -> list[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 
 import apsw
 import numpy as np
@@ -10,7 +11,7 @@ from sets import LabelledSet, Query
 
 from agent_memory.domain.terms import index_terms
 from agent_memory.encoder.index import VectorIndex
-from agent_memory.retrieval.candidates import Candidate, Hit, shortlist
+from agent_memory.retrieval.candidates import Candidate, Hit, is_turn
 from agent_memory.retrieval.concepts import Concepts
 from agent_memory.retrieval.fusion import Ranking, is_weak, rank
 from agent_memory.retrieval.plan import Planner, QueryPlan
@@ -75,19 +76,17 @@ class Engine:
 
     def _candidates(self, plan: QueryPlan, query: Query, vector: Matrix | None) -> list[Candidate]:
         """As `agent_memory.tools.finding` chooses them."""
-        matched, translated = dict(self._matching(plan.match, query)), dict(self._matching(plan.translated, query))
-        near: dict[str, float] = {}
-        cosines: dict[str, float] = {}
+        found = [self._matching(plan.match, query), self._matching(plan.translated, query)]
         if vector is not None and self._index is not None:
-            near = dict(self._index.search(vector, query.scopes, self._weights.pool))
-            cosines = near | self._index.cosines(vector, [each for each in (matched | translated) if each not in near])
-        lists = [list(matched), list(translated), list(near)]
-        ids = shortlist(lists, self._weights.pool_of_notes)
-        if any(self._records[each].session for each in ids):
-            ids = shortlist(lists, self._weights.pool)
+            found.append(self._index.search(vector, query.scopes, self._weights.pool))
+        lists = [dict(pairs[: self._weights.pool_of_notes]) for pairs in found]
+        if any(is_turn(self._records[each].position) for each in chain(*lists)):
+            lists = [dict(pairs) for pairs in found]
+        ids = list(dict.fromkeys(chain(*lists)))
+        cosines = self._index.cosines(vector, ids) if vector is not None and self._index is not None else {}
         return [
             replace(
-                self._candidate(each), bm25=matched.get(each), translated=translated.get(each), cosine=cosines.get(each)
+                self._candidate(each), bm25=lists[0].get(each), translated=lists[1].get(each), cosine=cosines.get(each)
             )
             for each in ids
         ]
