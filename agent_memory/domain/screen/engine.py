@@ -35,6 +35,7 @@ TABLE_BYTES = 32 << 20
 # A text is read in blocks, each with the beginning of the next, so that a locator runs only where its places are.
 BLOCK_BYTES = 4096
 OVERLAP_BYTES = 512
+TOKEN_BYTES = 2048  # of a token that begins in a block: a JSON web token or key is read so far
 
 TOKEN_RULES: tuple[Rule, ...] = VENDOR_TOKENS + SHARED_SHAPES
 # Structures whose places are looked for by one automaton: it knows every mixture of them that a text holds, so only
@@ -94,6 +95,7 @@ class Screen:
     rules: tuple[Rule, ...]
     structures: tuple[Structure, ...]
     tokens: Any
+    which: Any
     groups: tuple["Group", ...]
     marker: Any
     blob: Any
@@ -129,12 +131,13 @@ class Screen:
         return "\n".join(blob for blob in found if blob is not None)
 
     def _tokens(self, data: bytes, view: View, work: Work) -> Iterator[Hit]:
-        for match in self.tokens.finditer(data) if self.rules else ():
-            work.places += 4  # finding which rule matched costs as much as four other places
+        for match in _within_blocks(self.tokens, data, TOKEN_BYTES) if self.rules else ():
+            work.places += 1
             if work.spent():
                 return
             start, end = match.span()
-            name = self.rules[match.lastindex - 1].name
+            # The set says which rule it was, for a hundredth of what groups cost RE2. One byte more, for `\\b`.
+            name = self.rules[min(self.which.Match(data[start : end + 1]))].name
             if name in _VENDORS and (data[end : end + 1] == b"+" or data[start - 1 : start] == b"+"):
                 continue  # three letters and luck, inside base64
             if token_is_live(name, data[start:end].decode("utf-8", "ignore")):
@@ -170,6 +173,20 @@ class Screen:
                             break
                         read[structure.name] = match.end()
                         yield structure, match
+
+
+def _within_blocks(regexp: Any, data: bytes, longest: int) -> Iterator[Any]:
+    """The places of a pattern, each looked for no further than `longest` bytes behind the block it begins in.
+
+    A search of the whole would read on from every place for as long as an earlier beginning may still become one.
+    """
+    read = 0
+    for begin in range(0, len(data), BLOCK_BYTES):
+        for match in regexp.finditer(data, max(begin, read), begin + BLOCK_BYTES + longest):
+            if match.start() >= begin + BLOCK_BYTES:
+                break
+            read = match.end()
+            yield match
 
 
 _VENDORS = frozenset(rule.name for rule in VENDOR_TOKENS)
@@ -221,7 +238,11 @@ def compile_screen(rules: tuple[Rule, ...] = TOKEN_RULES, structures: tuple[Stru
     latin.encoding = re2.Options.Encoding.LATIN1  # bytes in, bytes out: offsets need no translation
     latin.log_errors = False
     latin.max_mem = TABLE_BYTES
-    every = re2.compile(b"(?i)" + b"|".join(b"(" + rule.pattern.encode() + b")" for rule in rules), latin)
+    every = re2.compile(b"(?i)" + b"|".join(b"(?:" + rule.pattern.encode() + b")" for rule in rules), latin)
+    which = re2.Set.MatchSet(latin)
+    for rule in rules:
+        which.Add(b"(?i)" + rule.pattern.encode())
+    which.Compile()
     groups = []
     for group in _grouped(structures):
         holds = re2.Set.SearchSet(latin)
@@ -229,7 +250,9 @@ def compile_screen(rules: tuple[Rule, ...] = TOKEN_RULES, structures: tuple[Stru
             holds.Add(structure.locator)
         holds.Compile()
         groups.append(Group(holds, tuple((structure, re2.compile(structure.locator, latin)) for structure in group)))
-    return Screen(rules, structures, every, tuple(groups), re2.compile(MARKER_PATTERN), re2.compile(BLOB_PATTERN))
+    return Screen(
+        rules, structures, every, which, tuple(groups), re2.compile(MARKER_PATTERN), re2.compile(BLOB_PATTERN)
+    )
 
 
 @functools.lru_cache(maxsize=1)

@@ -3,7 +3,6 @@
 import enum
 import hashlib
 import re
-from itertools import pairwise
 
 from agent_memory.domain.screen.words import word_set
 
@@ -19,6 +18,9 @@ class Look(enum.IntEnum):
 
 
 MAX_READ = 80  # characters of a value that are read for a placeholder; bounds the work on each
+MAX_SAMPLED = 160  # characters of a value that tell whether it is random
+_KIND = re.compile(r"[a-z]+|[A-Z]+|[0-9]+")
+_NO_DIGITS = {ord(digit): None for digit in "0123456789"}
 _SIGNS = re.compile(r"[^A-Za-z0-9]")
 _MASK = re.compile(r"[*•●·xX#?_.=-]{3,}$|.{0,80}?(?:\*{3}|•{2}|…|\.\.\.|[xX]{5}|_{4}|-{4})")
 _WRAPPED = re.compile(
@@ -132,11 +134,11 @@ def is_random(value: str, least: int = 16) -> bool:
     Words and identifiers change between lower case, upper case and digit about once in five characters; base62 drawn
     at random does so at six of ten places, hexadecimal at five, base32 at three.
     """
-    body = _SIGNS.sub("", value[: 4 * MAX_READ])
+    body = _SIGNS.sub("", value[:MAX_SAMPLED])
     if len(body) < least or len(set(body)) < 8:
         return False
     changes = rhythm(body)
-    digits = sum(char.isdigit() for char in body)
+    digits = len(body) - len(body.translate(_NO_DIGITS))
     if digits == 0:
         return changes >= 0.38 and len(body) >= 20
     if digits == 1:
@@ -145,9 +147,8 @@ def is_random(value: str, least: int = 16) -> bool:
 
 
 def rhythm(body: str) -> float:
-    """Share of neighbours in a run of letters and digits that differ in kind: lower case, upper case, digit."""
-    kinds = ["u" if char.isupper() else "l" if char.islower() else "d" for char in body]
-    return sum(a != b for a, b in pairwise(kinds)) / max(1, len(kinds) - 1)
+    """Share of neighbours in a run of ASCII letters and digits that differ in kind: lower case, upper case, digit."""
+    return (len(_KIND.findall(body)) - 1) / max(1, len(body) - 1)
 
 
 def look(value: str) -> Look:
