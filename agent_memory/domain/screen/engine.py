@@ -144,11 +144,10 @@ class Screen:
                 yield _hit(name, data, start, end, view)
 
     def _structures(self, data: bytes, view: View, work: Work) -> Iterator[Hit]:
-        for structure, match in self._places(data, joined=view.joined):
+        for structure, (start, end) in self._places(data, joined=view.joined):
             work.places += 1
             if work.spent():
                 return
-            start, end = match.span()
             parts = surroundings(data, start, end)
             key = (structure.name, view.joined, parts)
             if key not in work.judged:
@@ -157,7 +156,7 @@ class Screen:
             if name is not None:
                 yield _hit(name, data, start, end, view)
 
-    def _places(self, data: bytes, *, joined: bool) -> Iterator[tuple[Structure, Any]]:
+    def _places(self, data: bytes, *, joined: bool) -> Iterator[tuple[Structure, tuple[int, int]]]:
         """Every place of every structure: where a block holds one, its locator runs over the block."""
         read: dict[str, int] = {}  # how far each structure's places reach
         for begin in range(0, len(data), BLOCK_BYTES):
@@ -169,10 +168,11 @@ class Screen:
                     if joined and structure.name not in _ACROSS_LINES:
                         continue
                     for match in locator.finditer(data, max(begin, read.get(structure.name, 0)), end + OVERLAP_BYTES):
-                        if match.start() >= end:
+                        span = match.span()
+                        if span[0] >= end:
                             break
-                        read[structure.name] = match.end()
-                        yield structure, match
+                        read[structure.name] = span[1]
+                        yield structure, span
 
 
 def _within_blocks(regexp: Any, data: bytes, longest: int) -> Iterator[Any]:

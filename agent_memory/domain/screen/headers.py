@@ -11,7 +11,7 @@ from agent_memory.domain.screen.values import Look
 from agent_memory.domain.screen.views import decoded_text
 
 _SCHEME_VALUE = re.compile(r"(?i)([a-z-]+)[\s\"'`:=]+([\w+/=.~:%!$-]+)")
-_PAIR = re.compile(r"([\w.\-$]+)=([^\s;,'\"`&]+)")
+_PAIR = re.compile(r"(?<![\w.\-$])([\w.\-$]+)=([^\s;,'\"`&]+)")
 _SESSION = re.compile(
     r"(?i)sess|sid$|auth|token|csrf|xsrf|jwt|remember|login|logged|sso|saml|ticket|identity|_id$|^id$"
 )

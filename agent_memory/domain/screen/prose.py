@@ -7,14 +7,15 @@ from typing import Any
 
 from agent_memory.domain.screen import names, values
 from agent_memory.domain.screen.rules import Structure, Window
+from agent_memory.domain.screen.search import Search
 from agent_memory.domain.screen.values import Look
-from agent_memory.domain.screen.words import ANNOUNCED, CODE_TEXT, PASSWORD_TEXT, STOP_WORDS
+from agent_memory.domain.screen.words import ANNOUNCED, CODE_TEXT, PASSWORD_TEXT, STOP_WORDS, word_set
 
 # The verb or sign that says "and this is it". A few words may stand before it ("for the printer web page").
-_SAYS = re.compile(
-    r"(?i)\b(?:is(?: now| still)?(?: set to)?|was|are|equals|reads|to|with|lautet|lauten|ist|hei(?:ß|ss)t|"
-    r"auf|mit|es|era|son|est|war|waren|fue|var|je|on|"
-    r"era|é|são|foi|è|jest|brzmi|это|à|a|now|jetzt)\b|=>?|:(?=[\s\"'`*「])|->|→|\s[-–—]\s"
+_SAYS = re.compile(r"(?P<verb>\w+)(?: now| still)?(?: set to)?|=>?|:(?=[\s\"'`*「])|->|→|\s[-–—]\s")
+_VERBS = word_set(
+    "is was are equals reads to with lautet lauten ist heißt heisst auf mit es era son est war waren fue var je on "
+    "é são foi è jest brzmi это à a now jetzt"
 )
 _VALUE = re.compile(r"[\s\"'`“„«「『‘*(_]*(?P<value>[!-~À-ž€£§]{4,})")
 # Behind an announcement that is a word of its own: an ending, and then no sign of an identifier.
@@ -35,7 +36,7 @@ _SPECIFIC = re.compile(
 )
 _GAP_CHARS = 60
 # Words between the announcement and the verb that make the sentence speak about passwords instead of stating one.
-_ABOUT = re.compile(
+_ABOUT = Search(
     r"(?i)polic|reset|rotat|length|hash|manager|expir|require|must|should|minim|maxim|count|limit|strength|"
     r"\bnot\b|never|"
     r"\blänge|mindest|longueur|longitud|regex|pattern|prefix|format|algorithm|digest|sha\d|id\b|name\b|bucket|budget"
@@ -54,7 +55,7 @@ _UNITS = re.compile(
     r"mois|zn|симв|位|天|个|個|字|文字|자|年|月|日|分|次|小时))"
 )
 _REVERSED = re.compile(
-    r"(?i)(?P<value>[^\s\"'`“„«]{6,})[\"'`”»]?\s+(?:is|as|ist|als|est|comme|es|como|é|è|come|это|"
+    r"(?i)(?<![^\s\"'`“„«])(?P<value>[^\s\"'`“„«]{6,})[\"'`”»]?\s+(?:is|as|ist|als|est|comme|es|como|é|è|come|это|"
     r"как)\s+[^\n.;:]{0,40}$"
 )
 
@@ -131,10 +132,8 @@ def _after(word: str, rest: str, place: Window, before: str) -> str | None:
         return stated
     specific = _SPECIFIC.search((place.before + before)[-16:] + word) is not None
     clause = _CLAUSE_END.split(rest[: _GAP_CHARS + 20], maxsplit=1)[0]
-    ends = [(0, False)] + [(says.end(), True) for says in _SAYS.finditer(clause, 0, _GAP_CHARS)]
-    about = _ABOUT.search(rest, 0, ends[-1][0])
-    for end, says in ends:
-        if (about and about.end() <= end) or (plural and rest[end:].strip()[:6].isdigit()):
+    for end, says in [(0, False), *((end, True) for end in _verb_ends(clause))]:
+        if _ABOUT(rest[:end]) or (plural and rest[end:].strip()[:6].isdigit()):
             return None
         found = _VALUE.match(rest, end)
         if found is None:
@@ -144,8 +143,15 @@ def _after(word: str, rest: str, place: Window, before: str) -> str | None:
             return stated
         if _is_value(value, rest[found.end() :], says, said.password, place.joined):
             return stated
-    typed = next(filter(values.is_typed_password, (word.strip(_QUOTES) for word in clause[:48].split())), None)
+    words = (word.strip(_QUOTES) for word in clause[:48].split() if len(word) >= 8)
+    typed = next(filter(values.is_typed_password, words), None)
     return stated if typed and (said.password or typed == clause.split()[0].strip(_QUOTES)) else None
+
+
+def _verb_ends(text: str) -> list[int]:
+    """Where the verbs and signs end that say "and this is it", among the characters that may stand before a value."""
+    found = _SAYS.finditer(text, 0, _GAP_CHARS)
+    return [says.end() for says in found if not says["verb"] or says["verb"].lower() in _VERBS]
 
 
 def _unspaced(rest: str, password: bool, joined: bool) -> bool:
@@ -168,12 +174,12 @@ def _code(rest: str) -> bool:
     """Four to eight digits after a verb, not followed by a unit."""
     if re.match(r"[\s#]*(?:\d{3,4}-\d{2,3}-\d{3,4}|\d{4,8}#)(?!\w)", rest):
         return True
-    for says in _SAYS.finditer(rest, 0, _GAP_CHARS):
+    for end in _verb_ends(rest):
         digits = re.match(
             r"[\s\"'`*]*(?:\d{4,8}(?![\w.:/-])|\d\d(?:-\d\d){2,3}\b|\d{3,4}-\d{2,3}-\d{3,4}\b|\*?\d{4,8}#)",
-            rest[says.end() :],
+            rest[end:],
         )
-        if digits and not _UNITS.match(rest[says.end() + digits.end() :]):
+        if digits and not _UNITS.match(rest[end + digits.end() :]):
             return True
     return False
 
@@ -210,7 +216,7 @@ def _says_secret(value: str, says: bool, password: bool, joined: bool) -> bool:
 
 def _in_quotes(gap: str, value: str, password: bool) -> bool:
     """A quoted value with a verb before it, or right behind the word."""
-    says = any(not gap[found.end() :].strip() for found in _SAYS.finditer(gap))
+    says = any(not gap[end:].strip() for end in _verb_ends(gap))
     if " " in value:
         words = re.findall(r"[^\W\d_]+", value.lower())
         phrase = password and 3 <= len(words) <= 10 and not any(w in STOP_WORDS for w in words)

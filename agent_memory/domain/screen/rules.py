@@ -45,8 +45,10 @@ def surroundings(data: bytes, start: int, end: int) -> tuple[bytes, bytes, bytes
 
 def window(parts: tuple[bytes, bytes, bytes], *, joined: bool) -> Window:
     """Surroundings as text, cut at whole characters."""
-    before, text, after = (part.decode("utf-8", "ignore") for part in parts)
-    return Window(before, text, after, joined)
+    before, text, after = parts
+    return Window(
+        before.decode("utf-8", "ignore"), text.decode("utf-8", "ignore"), after.decode("utf-8", "ignore"), joined
+    )
 
 
 @dataclass(frozen=True, slots=True)
