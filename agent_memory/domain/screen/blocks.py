@@ -101,9 +101,8 @@ PAIR = Structure(
 )  # fmt: skip
 TABLE = Structure(
     "table",
-    rb"(?i)"
-    + IN_NAMES
-    + rb"[\w ]*[\"*`]*[ \t]*(?:[|,;\t][^\n:=]*)?\n(?:[ \t]*\|?[ \t]*:?-{2,}[-:| \t]*\n|[^\n|:=]+[,;\t])",
+    rb"(?i)(?:[|,;\t][^\n|,;\t:=]*" + IN_NAMES + rb"[^\n:=]*|" + IN_NAMES + rb"[\w \"*`]*[|,;\t][^\n:=]*)\n"
+    rb"(?:[ \t]*\|?[ \t]*:?-{2,}[-:| \t]*\n|[^\n|:=]+[,;\t])",
     _table,
     {},
     ("| user | password |\n|---|---|\n| bob | Tundra{dig4} |", "username,password\nbob,Tundra{dig4}"),
@@ -122,7 +121,7 @@ LINE = Structure(
 )  # fmt: skip
 HEADING = Structure(
     "heading",
-    rb"(?i)" + IN_NAMES + rb"[\w ]*[ \t:*`]*\r?\n[-=~#\s>*`]*[\"'`]?[\w+/=.~:!@#$%^&*-]{8}",
+    rb"(?i)" + IN_NAMES + rb"\w*(?: \w+)?[ \t:*`]*\r?\n[-=~#\s>*`]*[\"'`]?[\w+/=.~:!@#$%^&*-]{8}",
     _heading,
     {"headed-value": "a heading names a credential and the value stands under it"},
     ("API key\n-------\n{an40}", "## Access token\n\n`{an40}`"),

@@ -27,6 +27,7 @@ _NO_SECRET = re.compile(
     r"^[\w.+-]+@[\w-]+\.\w+$|^[\w-]+\.[a-z]{2,4}(?::\d+)?$|^\w+\(|^[A-Z_]{2,}=?$|=\S*[$<{]|^#\d+$|/\w+/|'s$|n't$"
 )
 _QUOTE_MARK = re.compile(r"[\"'`”“»」』]")
+_LONG = re.compile(r"[!-~]{16}")
 _QUOTES = "\"'`“”„«»,;:()*"
 _ENDS = ".,;:)]}"
 # Phrases so plain about a credential that even a hexadecimal value or a UUID behind them is one.
@@ -127,11 +128,15 @@ def _after(word: str, rest: str, place: Window, before: str) -> str | None:
         return "stated-code" if _code(rest) else None
     if not said.password and names.is_plainly_owned((before or place.before)[-24:] + word):
         return None
+    clause = _CLAUSE_END.split(rest[: _GAP_CHARS + 20], maxsplit=1)[0]
+    if not said.password and not _LONG.search(rest, 0, 2 * _GAP_CHARS):
+        # Only a random string would be a key, or right here what can be nothing but a password.
+        first = (clause.split() or [""])[0].strip(_QUOTES)
+        return stated if values.is_typed_password(first) else None
     quoted = _QUOTED.match(rest)
     if quoted and _in_quotes(quoted.group("gap"), quoted.group("value"), said.password):
         return stated
     specific = _SPECIFIC.search((place.before + before)[-16:] + word) is not None
-    clause = _CLAUSE_END.split(rest[: _GAP_CHARS + 20], maxsplit=1)[0]
     for end, says in [(0, False), *((end, True) for end in _verb_ends(clause))]:
         if _ABOUT(rest[:end]) or (plural and rest[end:].strip()[:6].isdigit()):
             return None
