@@ -24,11 +24,12 @@ from agent_memory.domain.screen.words import word_set
 
 MARKER = "store-marker"  # not the marker itself: the audit row that names the pattern would carry it
 TOO_DENSE = "too-dense"
-# Places found in one text over all its readings, and different ones judged. The labelled texts, all about credentials,
-# hold at most 809 and 541 in 16 KiB, so an honest field stays far below; a text of more is refused unread, so that
-# hostile text cannot buy time.
-MAX_PLACES = 8192
-MAX_JUDGED = 4096
+# A field of a record holds no more; whatever stands in one, it is read to its end.
+FIELD_CHARS = 16 << 10
+# Places found in a longer text over all its readings, and different ones judged. A mebibyte of code has some 1,500, of
+# manuals 1,200; a text of more is refused unread, so that hostile text cannot buy time.
+MAX_PLACES = 6144
+MAX_JUDGED = 2560
 # What RE2 may keep of one compiled automaton. All token rules in one need 10 MB on text that looks like keys; with the
 # 8 MB of RE2's default it forgets them over and over and is fifty times slower. Plain text fills a hundredth.
 TABLE_BYTES = 32 << 20
@@ -72,12 +73,13 @@ class Work:
     """How much a screening did; the tests bound it, for times differ from machine to machine."""
 
     places: int = 0
+    bounded: bool = True
     # Readings repeat most of their places, so a place is judged once: structure, whether lines were joined, and bytes.
     judged: dict[tuple[str, bool, tuple[bytes, bytes, bytes]], str | None] = field(default_factory=dict)
 
     def spent(self) -> bool:
         """Whether the text has used up what any honest text needs."""
-        return self.places >= MAX_PLACES or len(self.judged) >= MAX_JUDGED
+        return self.bounded and (self.places >= MAX_PLACES or len(self.judged) >= MAX_JUDGED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +104,10 @@ class Screen:
 
     def hits(self, text: str, work: Work | None = None) -> Iterator[Hit]:
         """Every refusal in a text, the text as sent first."""
+        work = work or Work()
+        work.bounded = len(text) > FIELD_CHARS
         try:
-            yield from self._hits(text, work or Work())
+            yield from self._hits(text, work)
         except TooDisguised:
             yield Hit(TOO_DENSE, 0, 0, plain=False)
 

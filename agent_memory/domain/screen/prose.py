@@ -9,13 +9,13 @@ from agent_memory.domain.screen import names, values
 from agent_memory.domain.screen.rules import Structure, Window
 from agent_memory.domain.screen.search import Search
 from agent_memory.domain.screen.values import Look
-from agent_memory.domain.screen.words import ANNOUNCED, CODE_TEXT, PASSWORD_TEXT, STOP_WORDS, word_set
+from agent_memory.domain.screen.words import ANNOUNCED, CODE_TEXT, PASSWORD_TEXT, STOP_WORDS
 
 # The verb or sign that says "and this is it". A few words may stand before it ("for the printer web page").
-_SAYS = re.compile(r"(?P<verb>\w+)(?: now| still)?(?: set to)?|=>?|:(?=[\s\"'`*「])|->|→|\s[-–—]\s")
-_VERBS = word_set(
-    "is was are equals reads to with lautet lauten ist heißt heisst auf mit es era son est war waren fue var je on "
-    "é são foi è jest brzmi это à a now jetzt"
+_SAYS = (
+    r"(?i)\b(?:is(?: now| still)?(?: set to)?|was|are|equals|reads|to|with|lautet|lauten|ist|hei(?:ß|ss)t|"
+    r"auf|mit|es|era|son|est|war|waren|fue|var|je|on|jest|brzmi|a|now|jetzt)\b|"
+    r"(?:^|[\s,])(?:é|são|foi|è|это|à)(?:\s|$)|=>?|:[\s\"'`*「]|->|→|\s[-–—]\s"
 )
 _VALUE = re.compile(r"[\s\"'`“„«「『‘*(_]*(?P<value>[!-~À-ž€£§]{4,})")
 # Behind an announcement that is a word of its own: an ending, and then no sign of an identifier.
@@ -36,6 +36,7 @@ _SPECIFIC = re.compile(
     r"token|secret)$"
 )
 _GAP_CHARS = 60
+_ANNOUNCED = "(?i)" + ANNOUNCED.decode()
 # Words between the announcement and the verb that make the sentence speak about passwords instead of stating one.
 _ABOUT = Search(
     r"(?i)polic|reset|rotat|length|hash|manager|expir|require|must|should|minim|maxim|count|limit|strength|"
@@ -61,17 +62,22 @@ _REVERSED = re.compile(
 )
 
 
-@functools.lru_cache(maxsize=1)
-def _announced() -> Any:
+@functools.lru_cache(maxsize=2)
+def _compiled(pattern: str) -> Any:
     import re2  # a window holds few words and the alternation is long, which is what RE2 is good at
 
-    return re2.compile("(?i)" + ANNOUNCED.decode())
+    return re2.compile(pattern)
+
+
+def _found(pattern: str, text: str, start: int) -> list[tuple[int, int]]:
+    """Where a long alternation stands in a text, from an offset on."""
+    read = text.encode() if text.isascii() else text  # RE2 takes bytes as they are, and counts offsets in a str
+    return [found.span() for found in _compiled(pattern).finditer(read, start)]
 
 
 def announced_in(text: str, start: int) -> list[tuple[int, int]]:
     """Where the announcing words of a text stand, from an offset on."""
-    read = text.encode() if text.isascii() else text  # RE2 takes bytes as they are, and counts offsets in a str
-    return [word.span() for word in _announced().finditer(read, start)]
+    return _found(_ANNOUNCED, text, start)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +161,7 @@ def _after(word: str, rest: str, place: Window, before: str) -> str | None:
 
 def _verb_ends(text: str) -> list[int]:
     """Where the verbs and signs end that say "and this is it", among the characters that may stand before a value."""
-    found = _SAYS.finditer(text, 0, _GAP_CHARS)
-    return [says.end() for says in found if not says["verb"] or says["verb"].lower() in _VERBS]
+    return [end for _, end in _found(_SAYS, text[:_GAP_CHARS], 0)]
 
 
 def _unspaced(rest: str, password: bool, joined: bool) -> bool:

@@ -52,8 +52,9 @@ def test_repeated_pieces_stay_within_the_budget(pieces: list[str], times: int) -
     work = engine.Work()
     for _ in engine.default().hits("".join(pieces) * times, work):
         pass
-    assert work.places <= engine.MAX_PLACES
-    assert len(work.judged) <= engine.MAX_JUDGED
+    if work.bounded:
+        assert work.places <= engine.MAX_PLACES
+        assert len(work.judged) <= engine.MAX_JUDGED
 
 
 @pytest.mark.parametrize("lone", ["\ud800", "x\udfff password: y", "\x00", "\U0001f600"])
@@ -67,10 +68,13 @@ def test_a_text_too_dense_to_read_is_refused() -> None:
     assert screen_text(dense) == engine.TOO_DENSE
 
 
-def test_a_full_field_of_dense_notes_is_read_to_its_end() -> None:
-    line = "password for host{n}: see vault, token {n} expired, key={n}\n"
-    text = "".join(line.format(n=n) for n in range(10, 400))[: 16 * 1024]
+@pytest.mark.parametrize(
+    "line", ["password for host{n}: see vault, token {n} expired, key={n}\n", "key={n}&lt;\n", "pw{n}=<x> "]
+)
+def test_a_field_is_read_to_its_end_whatever_stands_in_it(line: str) -> None:
+    text = "".join(line.format(n=n) for n in range(10, 4000))[: engine.FIELD_CHARS - 40]
     assert screen_text(text) is None
+    assert screen_text(text + "\npostgres://memo:" + "Lantern4147" + "@db/memo") == "url-password"
 
 
 @pytest.mark.parametrize("piece", ["&lt;", "%41x", "abc1\n", "\\n"])
