@@ -107,6 +107,7 @@ TABLE = Structure(
     {},
     ("| user | password |\n|---|---|\n| bob | Tundra{dig4} |", "username,password\nbob,Tundra{dig4}"),
     ("| field | token |\n|---|---|\n| bob | optional |",),
+    cost=1,
 )
 LINE = Structure(
     "password-file",
@@ -126,6 +127,7 @@ HEADING = Structure(
     {"headed-value": "a heading names a credential and the value stands under it"},
     ("API key\n-------\n{an40}", "## Access token\n\n`{an40}`"),
     ("Token\n-----\nTokens are created per client and shown once.", "password\n- minimum length 12"),
+    cost=1,
 )
 DEVICE = Structure(
     "device-password",

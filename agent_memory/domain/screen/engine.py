@@ -26,10 +26,10 @@ MARKER = "store-marker"  # not the marker itself: the audit row that names the p
 TOO_DENSE = "too-dense"
 # A field of a record holds no more; whatever stands in one, it is read to its end.
 FIELD_CHARS = 16 << 10
-# Places found in a longer text over all its readings, and different ones judged. A mebibyte of code has some 1,500, of
-# manuals 1,200; a text of more is refused unread, so that hostile text cannot buy time.
+# Places found in a longer text over all its readings, and what the different ones cost to judge (`Structure.cost`). A
+# text of more is refused unread, so that hostile text cannot buy time.
 MAX_PLACES = 6144
-MAX_JUDGED = 2560
+MAX_COST = 2560
 # What RE2 may keep of one compiled automaton. All token rules in one need 10 MB on text that looks like keys; with the
 # 8 MB of RE2's default it forgets them over and over and is fifty times slower. Plain text fills a hundredth.
 TABLE_BYTES = 32 << 20
@@ -73,13 +73,14 @@ class Work:
     """How much a screening did; the tests bound it, for times differ from machine to machine."""
 
     places: int = 0
+    cost: int = 0
     bounded: bool = True
     # Readings repeat most of their places, so a place is judged once: structure, whether lines were joined, and bytes.
     judged: dict[tuple[str, bool, tuple[bytes, bytes, bytes]], str | None] = field(default_factory=dict)
 
     def spent(self) -> bool:
         """Whether the text has used up what any honest text needs."""
-        return self.bounded and (self.places >= MAX_PLACES or len(self.judged) >= MAX_JUDGED)
+        return self.bounded and (self.places >= MAX_PLACES or self.cost >= MAX_COST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +156,7 @@ class Screen:
             parts = surroundings(data, start, end)
             key = (structure.name, view.joined, parts)
             if key not in work.judged:
+                work.cost += structure.cost
                 work.judged[key] = structure.judge(window(parts, joined=view.joined))
             name = work.judged[key]
             if name is not None:

@@ -3,6 +3,7 @@
 import functools
 import re
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from agent_memory.domain.screen import names, values
@@ -36,6 +37,7 @@ _SPECIFIC = re.compile(
     r"token|secret)$"
 )
 _GAP_CHARS = 60
+_MOST_FOUND = 6
 _ANNOUNCED = "(?i)" + ANNOUNCED.decode()
 # Words between the announcement and the verb that make the sentence speak about passwords instead of stating one.
 _ABOUT = Search(
@@ -70,9 +72,9 @@ def _compiled(pattern: str) -> Any:
 
 
 def _found(pattern: str, text: str, start: int) -> list[tuple[int, int]]:
-    """Where a long alternation stands in a text, from an offset on."""
+    """Where a long alternation stands in a text, from an offset on: the first few places, a sentence has no more."""
     read = text.encode() if text.isascii() else text  # RE2 takes bytes as they are, and counts offsets in a str
-    return [found.span() for found in _compiled(pattern).finditer(read, start)]
+    return [found.span() for found in islice(_compiled(pattern).finditer(read, start), _MOST_FOUND)]
 
 
 def announced_in(text: str, start: int) -> list[tuple[int, int]]:
@@ -104,7 +106,7 @@ def _stated(place: Window) -> str | None:
     line = (place.text + place.after).partition("\n")[0] if "\n" not in place.text else place.text + place.after
     located = line[: len(place.text)]
     left = 3
-    for start, end in reversed(announced_in(located, max(0, len(located) - 200))):
+    for start, end in reversed(announced_in(located, max(0, len(located) - 120))):
         if _is_word(place.before, line, start, end):
             verdict = _after(line[start:end], line[end:], place, line[:start])
             left -= 1
@@ -289,6 +291,7 @@ STATED = Structure(
         "commit {hex40} fixes the token refresh race",
         "primary key is 9c851029-29d5-4a96-b22f-eeaf20321f7e",
     ),
+    cost=2,
 )
 REVERSED = Structure(
     "reversed-statement",

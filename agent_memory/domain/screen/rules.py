@@ -65,6 +65,7 @@ class Structure:
     why: dict[str, str]
     refuses: tuple[str, ...]
     keeps: tuple[str, ...] = ()
+    cost: int = 3  # of judging a place, in what an assignment costs, about; counts toward the bound on a long text
 
 
 _EXAMPLE = re.compile(r"(?i)example|redact|your[-_]|placeholder|\*\*|\.\.\.|x{6}|0{10}|here$")
