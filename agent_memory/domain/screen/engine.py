@@ -15,7 +15,7 @@ from agent_memory.domain.screen.views import (
     BLOB_PATTERN,
     MARKER_PATTERN,
     MAX_BLOBS,
-    TooDisguised,
+    TooDense,
     View,
     decoded_text,
     readings,
@@ -30,6 +30,7 @@ FIELD_CHARS = 16 << 10
 # text of more is refused unread, so that hostile text cannot buy time.
 MAX_PLACES = 6144
 MAX_COST = 2560
+TOKEN_COST = 3  # of naming a token and judging how random it is
 # What RE2 may keep of one compiled automaton. All token rules in one need 10 MB on text that looks like keys; with the
 # 8 MB of RE2's default it forgets them over and over and is fifty times slower. Plain text fills a hundredth.
 TABLE_BYTES = 32 << 20
@@ -78,9 +79,12 @@ class Work:
     # Readings repeat most of their places, so a place is judged once: structure, whether lines were joined, and bytes.
     judged: dict[tuple[str, bool, tuple[bytes, bytes, bytes]], str | None] = field(default_factory=dict)
 
-    def spent(self) -> bool:
-        """Whether the text has used up what any honest text needs."""
-        return self.bounded and (self.places >= MAX_PLACES or self.cost >= MAX_COST)
+    def add(self, cost: int) -> None:
+        """Count a place and what it costs to judge. Raises: TooDense: no honest text needs so much."""
+        self.places += 1
+        self.cost += cost
+        if self.bounded and (self.places > MAX_PLACES or self.cost > MAX_COST):
+            raise TooDense
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +113,7 @@ class Screen:
         work.bounded = len(text) > FIELD_CHARS
         try:
             yield from self._hits(text, work)
-        except TooDisguised:
+        except TooDense:
             yield Hit(TOO_DENSE, 0, 0, plain=False)
 
     def _hits(self, text: str, work: Work) -> Iterator[Hit]:
@@ -119,15 +123,12 @@ class Screen:
                 yield _hit(MARKER, data, match.start(), match.end(), view)
             yield from self._tokens(data, view, work)
             yield from self._structures(data, view, work)
-            if work.spent():
-                yield Hit(TOO_DENSE, 0, 0, plain=False)
-                return
 
     def is_marked(self, text: str) -> bool:
         """Whether the do-not-store marker stands in any reading of the text, or may stand where none can be built."""
         try:
             return any(self.marker.search(view.data) for view in readings(text, self.decoded_blobs))
-        except TooDisguised:
+        except TooDense:
             return True
 
     def decoded_blobs(self, data: bytes) -> str:
@@ -137,9 +138,7 @@ class Screen:
 
     def _tokens(self, data: bytes, view: View, work: Work) -> Iterator[Hit]:
         for match in _within_blocks(self.tokens, data, TOKEN_BYTES) if self.rules else ():
-            work.places += 1
-            if work.spent():
-                return
+            work.add(TOKEN_COST)
             start, end = match.span()
             # The set says which rule it was, for a hundredth of what groups cost RE2. One byte more, for `\\b`.
             name = self.rules[min(self.which.Match(data[start : end + 1]))].name
@@ -150,13 +149,10 @@ class Screen:
 
     def _structures(self, data: bytes, view: View, work: Work) -> Iterator[Hit]:
         for structure, (start, end) in self._places(data, joined=view.joined):
-            work.places += 1
-            if work.spent():
-                return
             parts = surroundings(data, start, end)
             key = (structure.name, view.joined, parts)
+            work.add(0 if key in work.judged else structure.cost)
             if key not in work.judged:
-                work.cost += structure.cost
                 work.judged[key] = structure.judge(window(parts, joined=view.joined))
             name = work.judged[key]
             if name is not None:

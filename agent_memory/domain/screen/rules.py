@@ -71,12 +71,16 @@ class Structure:
 _EXAMPLE = re.compile(r"(?i)example|redact|your[-_]|placeholder|\*\*|\.\.\.|x{6}|0{10}|here$")
 
 
+_SIGNS = re.compile(r"[^A-Za-z0-9]+")
+_DIGIT = re.compile(r"[0-9]")
+
+
 def is_live(token: str) -> bool:
     """Whether a string in a vendor's shape is a token and not a placeholder, a class name or a documented example."""
     if _EXAMPLE.search(token) or values.is_documented(token):
         return False
-    body = re.sub(r"[^A-Za-z0-9]", "", token)
-    if not any(char.isdigit() for char in body) and not (
+    body = _SIGNS.sub("", token)
+    if not _DIGIT.search(body) and not (
         len(body) >= 24 and re.search(r"[a-z][A-Z]{1,3}[a-z]", body) and re.search(r"[A-Z][a-z][A-Z]", body)
     ):
         return False

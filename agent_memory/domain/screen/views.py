@@ -58,8 +58,8 @@ _BREAK = re.compile(r"\n(?<=[A-Za-z0-9_\-+/=.%~!:*&?^]\n)(?=[A-Za-z0-9_\-+/=.%~!
 _CONTINUED = ("\\\n", '"\n"', "'\n'", '" +\n"', "' +\n'", '" .\n"', "' .\n'", '"\n+"', '" \n"', '",\n"', "',\n'")
 
 
-class TooDisguised(ValueError):
-    """The text holds more disguises than any honest field; it can only be refused."""
+class TooDense(ValueError):
+    """The text holds more disguises or places than any honest one; it can only be refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def readings(text: str, decode_blobs: Callable[[bytes], str]) -> Iterator[View]:
     """Readings of a text, the text as sent first; the later ones hold only what stands around a disguise.
 
     `decode_blobs` answers the texts that stand in base64 inside a text, joined by newlines.
-    Raises: TooDisguised: where a reading would be that cannot be built in bounded time.
+    Raises: TooDense: where a reading would be that cannot be built in bounded time.
     """
     data = text.encode("utf-8", "replace")  # a lone surrogate becomes "?", so that offsets stay
     yield View(data, plain=True)
@@ -96,7 +96,7 @@ def readings(text: str, decode_blobs: Callable[[bytes], str]) -> Iterator[View]:
 def _changed(near: bytes, undo: Callable[[str], str]) -> bytes:
     """What stands around disguises with the disguises undone; nothing when that changes nothing."""
     if len(near) > MAX_NEAR_BYTES:
-        raise TooDisguised
+        raise TooDense
     text = near.decode("utf-8", "ignore")
     undone = undo(text)
     return undone.encode("utf-8", "replace") if undone != text else b""
@@ -136,14 +136,14 @@ def _joined(text: str) -> str:
             joined = joined.replace(ending, "")
     joined, breaks = _BREAK.subn("", joined, MAX_UNDONE)
     if breaks == MAX_UNDONE:
-        raise TooDisguised
+        raise TooDense
     return joined if len(joined) != len(text) else text
 
 
 def undisguised(text: str) -> str:
     """The text with escapes decoded, invisible characters removed and look-alikes folded to ASCII.
 
-    Raises: TooDisguised: more than `MAX_UNDONE` escapes.
+    Raises: TooDense: more than `MAX_UNDONE` escapes.
     """
     left = MAX_UNDONE
     for _ in range(MAX_ROUNDS):
@@ -155,7 +155,7 @@ def undisguised(text: str) -> str:
                 pieces = escape.split(text, left)
                 left -= len(pieces) // 2
                 if left <= 0:
-                    raise TooDisguised
+                    raise TooDense
                 known = {piece: _unescape(piece) for piece in set(pieces[1::2])}
                 pieces[1::2] = [known[piece] for piece in pieces[1::2]]
                 text = "".join(pieces)
