@@ -243,4 +243,5 @@ STRUCTURE = Structure(
         "DB_PASS=${DB_PASS}",
         "keyboard: de-latin1",
     ),
+    cost=1,
 )

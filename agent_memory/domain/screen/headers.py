@@ -11,7 +11,8 @@ from agent_memory.domain.screen.values import Look
 from agent_memory.domain.screen.views import decoded_text
 
 _SCHEME_VALUE = re.compile(r"(?i)([a-z-]+)[\s\"'`:=]+([\w+/=.~:%!$-]+)")
-_PAIR = re.compile(r"([\w.\-$]+)=([^\s;,'\"`&]+)")
+_BETWEEN_PAIRS = re.compile(r"[\s;,'\"`&]+")
+_NAME_END = re.compile(r"[\w.\-$]*")
 _SESSION = re.compile(
     r"(?i)sess|sid$|auth|token|csrf|xsrf|jwt|remember|login|logged|sso|saml|ticket|identity|_id$|^id$"
 )
@@ -58,7 +59,11 @@ def _is_sasl(value: str) -> bool:
 
 def _cookie(place: Window) -> str | None:
     line = (place.text + place.after).partition("\n")[0]
-    for name, value in _PAIR.findall(line):
+    for before, equals, value in (pair.partition("=") for pair in _BETWEEN_PAIRS.split(line)):
+        backwards = _NAME_END.match(before[::-1]) if equals and value else None
+        name = backwards.group()[::-1] if backwards else ""
+        if not name:
+            continue
         if _TRACKING.match(name) or values.is_placeholder(value) or "${" in value or "{" in value:
             continue
         known = names.promise(name) is not Promise.NOTHING or _SESSION.search(name) is not None

@@ -42,11 +42,15 @@ MARKER_PATTERN = "(?i)d{z}o{z}{h}{z}n{z}o{z}t{z}{h}{z}s{z}t{z}o{z}r{z}e".replace
 # Runs of base64, broken over lines or not.
 BLOB_PATTERN = r"[A-Za-z0-9+/_-]{16,}(?:\r?\n[ \t>]*[A-Za-z0-9+/_-]{16,})*={0,2}"
 
-# Each branch begins with its sign, which is what lets `re` skip to it; a run of backslashes is taken whole, so that a
-# long one is looked at once, and its last four belong to the escape.
-_ESCAPE = re.compile(
-    r"(&(?:\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]{2,8}\d?);|%[0-9A-Fa-f]{2}(?:%[0-9A-Fa-f]{2})*+|"
-    r"\\\\*+(?:u[0-9a-fA-F]{4}(?:\\{1,4}u[0-9a-fA-F]{4})*+|x[0-9a-fA-F]{2}|[nrtfb\"'/])?)"
+# Each by its sign, which `re` skips to; a run of backslashes is taken whole, so that a long one is looked at once, and
+# its last four belong to the escape.
+_ESCAPES = (
+    ("&", re.compile(r"(&(?:\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]{2,8}\d?);)")),
+    ("%", re.compile(r"(%[0-9A-Fa-f]{2}(?:%[0-9A-Fa-f]{2})*+)")),
+    (
+        "\\",
+        re.compile(r"(\\\\*+(?:u[0-9a-fA-F]{4}(?:\\{1,4}u[0-9a-fA-F]{4})*+|x[0-9a-fA-F]{2}|[nrtfb\"'/])?)"),
+    ),
 )
 # A line break between two characters that keys are made of; the indentation and quotes around it are gone by then.
 _INDENT = re.compile(r"\n[ \t>|*+]+")
@@ -54,8 +58,8 @@ _BREAK = re.compile(r"\n(?<=[A-Za-z0-9_\-+/=.%~!:*&?^]\n)(?=[A-Za-z0-9_\-+/=.%~!
 _CONTINUED = ("\\\n", '"\n"', "'\n'", '" +\n"', "' +\n'", '" .\n"', "' .\n'", '"\n+"', '" \n"', '",\n"', "',\n'")
 
 
-class TooDisguised(ValueError):
-    """The text holds more disguises than any honest field; it can only be refused."""
+class TooDense(ValueError):
+    """The text holds more disguises or places than any honest one; it can only be refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +76,7 @@ def readings(text: str, decode_blobs: Callable[[bytes], str]) -> Iterator[View]:
     """Readings of a text, the text as sent first; the later ones hold only what stands around a disguise.
 
     `decode_blobs` answers the texts that stand in base64 inside a text, joined by newlines.
-    Raises: TooDisguised: where a reading would be that cannot be built in bounded time.
+    Raises: TooDense: where a reading would be that cannot be built in bounded time.
     """
     data = text.encode("utf-8", "replace")  # a lone surrogate becomes "?", so that offsets stay
     yield View(data, plain=True)
@@ -92,7 +96,7 @@ def readings(text: str, decode_blobs: Callable[[bytes], str]) -> Iterator[View]:
 def _changed(near: bytes, undo: Callable[[str], str]) -> bytes:
     """What stands around disguises with the disguises undone; nothing when that changes nothing."""
     if len(near) > MAX_NEAR_BYTES:
-        raise TooDisguised
+        raise TooDense
     text = near.decode("utf-8", "ignore")
     undone = undo(text)
     return undone.encode("utf-8", "replace") if undone != text else b""
@@ -110,13 +114,16 @@ def _escaped() -> Any:
 
 @functools.lru_cache(maxsize=1)
 def _broken() -> Any:
-    """Finds line breaks that may stand inside a key: one of the words beside the break holds a digit."""
+    """Finds line breaks that may stand inside a key: one of the words beside the break holds a digit.
+
+    The other has three characters, for a key that lost two is found without them.
+    """
     import re2
 
     key = r"[A-Za-z0-9_\-+/=.%~!*&?^]"
     end = r"(?::|[\\\"'][ \t]?[+.,]?)"  # of a line that goes on in the next
     indent = r"\r?\n[ \t>|*+]*[\"']?"
-    return re2.compile(f"[0-9]{key}*{end}?{indent}{key}|(?:{key}|{end}){indent}{key}*[0-9]")
+    return re2.compile(f"[0-9]{key}*{end}?{indent}{key}{{3}}|{key}{{2}}(?:{key}|{end}){indent}{key}*[0-9]")
 
 
 def _joined(text: str) -> str:
@@ -129,32 +136,39 @@ def _joined(text: str) -> str:
             joined = joined.replace(ending, "")
     joined, breaks = _BREAK.subn("", joined, MAX_UNDONE)
     if breaks == MAX_UNDONE:
-        raise TooDisguised
+        raise TooDense
     return joined if len(joined) != len(text) else text
 
 
 def undisguised(text: str) -> str:
     """The text with escapes decoded, invisible characters removed and look-alikes folded to ASCII.
 
-    Raises: TooDisguised: more than `MAX_UNDONE` escapes.
+    Raises: TooDense: more than `MAX_UNDONE` escapes.
     """
     left = MAX_UNDONE
     for _ in range(MAX_ROUNDS):
+        if not text.isascii():
+            text = _folded(text)
         before = text
-        if not text.isascii() and _FOLDABLE.search(text):
-            text = _HYPHEN.sub("-", _INVISIBLE_RUN.sub("", text))
-            text = unicodedata.normalize("NFKC", text)
-        if "\\" in text or "%" in text or "&" in text:
-            pieces = _ESCAPE.split(text, left)
-            left -= len(pieces) // 2
-            if left <= 0:
-                raise TooDisguised
-            known = {escape: _unescape(escape) for escape in set(pieces[1::2])}
-            pieces[1::2] = [known[escape] for escape in pieces[1::2]]
-            text = "".join(pieces)
+        for sign, escape in _ESCAPES:
+            if sign in text:
+                pieces = escape.split(text, left)
+                left -= len(pieces) // 2
+                if left <= 0:
+                    raise TooDense
+                known = {piece: _unescape(piece) for piece in set(pieces[1::2])}
+                pieces[1::2] = [known[piece] for piece in pieces[1::2]]
+                text = "".join(pieces)
         if text == before:
             break
     return text
+
+
+def _folded(text: str) -> str:
+    """The text without invisible characters and look-alikes; another script than Latin stays as it is."""
+    if not _FOLDABLE.search(text):
+        return text
+    return unicodedata.normalize("NFKC", _HYPHEN.sub("-", _INVISIBLE_RUN.sub("", text)))
 
 
 _CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "b": " "}
