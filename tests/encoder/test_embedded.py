@@ -39,8 +39,9 @@ def test_a_long_text_is_cut_not_refused(model: TextModel) -> None:
     assert np.isfinite(model.embed(["word " * 16_000])).all()
 
 
-def test_the_vocabulary_is_the_shipped_one() -> None:
+def test_the_vocabulary_is_the_shipped_one(model: TextModel) -> None:
     vocabulary = shipped_vocabulary()
+    assert model._tokenizer.get_vocab() == {piece: number for number, piece in enumerate(vocabulary)}
     assert len(vocabulary) == 30_522
     assert (vocabulary[101], vocabulary[102]) == ("[CLS]", "[SEP]")
 
