@@ -38,6 +38,13 @@ class Scopes:
     ordered: tuple[str, ...]
     reaches_all_repositories: bool
 
+    def among(self, known: Iterable[str]) -> tuple[str, ...]:
+        """All that is read when these are the namespaces that have records; `store.records.in_scope` says it in SQL."""
+        if not self.reaches_all_repositories:
+            return self.ordered
+        repositories = sorted(name for name in known if name.partition("/")[0] in REPOSITORY_KINDS)
+        return tuple(dict.fromkeys((*self.ordered, *repositories)))
+
 
 def from_remote(remote: str, rules: ForgeRules) -> str:
     """The namespace of a git remote: `github/<owner>/<repo>`, or `gitea/<owner>/<repo>` for a configured forge host.

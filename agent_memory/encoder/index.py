@@ -5,7 +5,7 @@ It stores nothing: at start it is filled from the table, and after each commit b
 """
 
 from collections import Counter
-from collections.abc import Collection, Container, Sequence
+from collections.abc import Collection, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -115,6 +115,11 @@ class VectorIndex:
     def is_complete(self, scopes: Collection[str]) -> bool:
         """Whether every live record of these scopes has its current vector. Never while loading."""
         return not self.loading and not any(self._awaited_in[scope] for scope in scopes)
+
+    @property
+    def scopes(self) -> Iterable[str]:
+        """The scopes of all records put or announced, now or before."""
+        return self._scope_codes.keys() | self._awaited_in.keys()
 
     @property
     def waiting(self) -> int:

@@ -22,17 +22,23 @@ class QueryVectors:
         self.encoders = tuple(encoders)
         self._cache = cache
 
-    async def get(self, key: str, query: str) -> Vector | None:
-        """The vector of a query in the space that `key` names. None: search by full text."""
-        encoder = next((each for each in self.encoders if key_of(each) == key and each.is_up), None)
+    def kept(self, key: str, query: str) -> Vector | None:
+        """The vector of a query that was asked for lately, in the space that `key` names."""
+        encoder = self._encoder(key)
+        return None if encoder is None else self._cache.get(encoder.digest(query))
+
+    async def ask(self, key: str, query: str) -> Vector | None:
+        """The vector of a query in the space that `key` names. None: no encoder gives it; search by full text."""
+        encoder = self._encoder(key)
         if encoder is None:
             return None
         digest = encoder.digest(query)
-        vector = self._cache.get(digest)
-        if vector is None:
-            try:
-                vector = await encoder.encode_query(query)
-            except EncoderUnavailable:
-                return None
-            self._cache.put(digest, vector)
+        try:
+            vector = await encoder.encode_query(query)
+        except EncoderUnavailable:
+            return None
+        self._cache.put(digest, vector)
         return vector
+
+    def _encoder(self, key: str) -> Encoder | None:
+        return next((each for each in self.encoders if key_of(each) == key and each.is_up), None)

@@ -70,7 +70,7 @@ def build_indexes() -> LiveIndexes:
 def _known_words() -> frozenset[str]:
     """Words that are spelt right. A damaged installation starts without them; health says what its encoder lacks."""
     try:
-        return frozenset(word for word in shipped_vocabulary() if word.isalpha())
+        return frozenset({word for word in shipped_vocabulary() if word.isalpha()})
     except EncoderUnavailable as error:
         log.warning("no-vocabulary", reason=str(error))
         return frozenset()

@@ -1,8 +1,9 @@
-"""HTTP/1.1 as this server speaks it: hypercorn's own refusals in JSON, like every other error, and no switch to HTTP/2.
+"""HTTP/1.1 as this server speaks it: hypercorn's own refusals in JSON, like every other error, no switch to HTTP/2, and
+an answer's head and body in one packet.
 
-Such a request never reaches an application: h11 refuses a malformed Content-Length, a broken chunk or a header that is
-too long, and hypercorn answers with an empty body. It has no setting for this answer, so its protocol is replaced by a
-subclass that differs in three methods; tests over a real socket fail when hypercorn no longer looks there.
+A refused request never reaches an application: h11 refuses a malformed Content-Length, a broken chunk or a header that
+is too long, and hypercorn answers with an empty body. It has no setting for any of these, so its protocol is replaced
+by a subclass that differs in four methods; tests over a real socket fail when hypercorn no longer looks there.
 """
 
 import json
@@ -13,6 +14,7 @@ import hypercorn.protocol
 import trio
 from hypercorn.events import Closed, Event, RawData
 from hypercorn.protocol.h11 import H11Protocol
+from hypercorn.typing import H11SendableEvent
 
 from agent_memory.web.gate import SERVER
 
@@ -20,6 +22,7 @@ from agent_memory.web.gate import SERVER
 class JsonErrors(H11Protocol):
     """HTTP/1.1 and nothing else, whose own refusals carry a JSON body."""
 
+    _unsent = b""
     _reading: trio.CancelScope | None = None
 
     async def handle(self, event: Event) -> None:
@@ -39,6 +42,19 @@ class JsonErrors(H11Protocol):
         """Switch to no other protocol. An HTTP/2 connection without a request has no time limit in hypercorn: anyone
         who reaches the port could hold as many as there are file descriptors. No client needs it without TLS.
         """
+
+    async def _send_h11_event(self, event: H11SendableEvent) -> None:
+        """Keep an answer's head back until its first part follows: the client would wake for a head and wait again."""
+        try:
+            data = self.connection.send(event)
+        except h11.LocalProtocolError:  # as hypercorn: the client broke the rules first, and its connection goes
+            if self.connection.their_state != h11.ERROR:
+                raise
+            return
+        self._unsent += data or b""
+        if not isinstance(event, h11.Response):
+            unsent, self._unsent = self._unsent, b""
+            await self.send(RawData(data=unsent))
 
     async def _send_error_response(self, status_code: int) -> None:
         code = "bad_request" if status_code == HTTPStatus.BAD_REQUEST else HTTPStatus(status_code).name.lower()

@@ -12,10 +12,11 @@ from agent_memory.domain import terms as words
 
 MAX_WORDS = 3  # words in the longest expression of the table that is looked for in a query
 ENGLISH_COLUMN = 0
+GERMAN_COLUMN = 1
 # Words that hardly a text in German, Spanish, Portuguese or French does without, by the column of the language. None is
 # an English word, nor stemmed to one; three of them in an index show that it holds notes in that language.
 MARKERS = {
-    1: ("und", "der", "nicht", "eine", "wird", "auf", "oder", "werden"),
+    GERMAN_COLUMN: ("und", "der", "nicht", "eine", "wird", "auf", "oder", "werden"),
     2: ("los", "una", "para", "por", "como", "pero", "cuando", "están"),
     3: ("não", "uma", "são", "pelo", "mais", "quando", "foi", "também"),
     4: ("les", "une", "est", "pas", "dans", "avec", "pour", "sont"),

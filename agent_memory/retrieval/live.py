@@ -1,12 +1,13 @@
 """What retrieval keeps in memory of the live records: the words of the index and the vectors, in step with commits."""
 
 from collections import Counter
-from collections.abc import Collection, Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 import trio
 
+from agent_memory.domain.namespaces import Scopes
 from agent_memory.encoder.generations import Generations
 from agent_memory.encoder.index import VectorIndex
 from agent_memory.retrieval.concepts import Concepts
@@ -18,10 +19,22 @@ from agent_memory.store.stems import Stemmer
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """What a commit changes here: per stem, how many more records hold it; and the records themselves."""
+    """What a commit changes here: per stem, how many more records hold it; the records themselves; and the sorted forms
+    of all stems when those in use have become stale.
+    """
 
     words: Counter[str]
     records: tuple[ChangedRecord, ...]
+    shapes: Shapes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """Vectors of the model that `key` names, and the namespaces to search among."""
+
+    key: str
+    index: VectorIndex
+    reach: tuple[str, ...]
 
 
 class LiveIndexes:
@@ -38,19 +51,21 @@ class LiveIndexes:
         self.records = 0
         self._vocabulary = Vocabulary()
         self._planner = Planner(stemmer, self._vocabulary, concepts=concepts, known_words=known_words)
+        self._words_loaded = False
         self._commit_stemmer = Stemmer()
         self._listeners: list[dict[str, ChangedRecord]] = []
         self._change = trio.Event()
 
     def load_words(self, rows: Iterable[tuple[str, int]]) -> None:
         """Take the counts of these words as they are in the database; `words_loaded` ends the loading."""
-        self._vocabulary.loading = True
         self._vocabulary.update(rows)
 
     async def words_loaded(self) -> None:
         """All words are there: sort them for look-alikes and compounds, in a worker thread."""
-        counts = self._vocabulary.counts()
-        self._vocabulary.take(await trio.to_thread.run_sync(Shapes, counts))
+        shapes = await trio.to_thread.run_sync(self._vocabulary.shapes_after, {})
+        if shapes is not None:
+            self._vocabulary.take(shapes)
+        self._words_loaded = True
 
     @contextmanager
     def changes_meanwhile(self) -> Iterator[dict[str, ChangedRecord]]:
@@ -71,13 +86,13 @@ class LiveIndexes:
         """How to carry a query out, by the words of the index."""
         return self._planner.plan(query, self.records)
 
-    def answering(self, key: str, scopes: Collection[str]) -> VectorIndex | None:
-        """The vectors that a query encoded by this model may be compared with: None unless the answering index is of
-        that model and every live record in these scopes has its current vector."""
+    def answering(self, scopes: Scopes) -> Answering | None:
+        """The vectors to compare a query with; None unless every live record in these scopes has its current one."""
         index = self.vectors.index
-        if index is None or self.vectors.key != key or not index.is_complete(scopes):
+        if index is None:
             return None
-        return index
+        reach = scopes.among(index.scopes)
+        return Answering(self.vectors.key, index, reach) if index.is_complete(reach) else None
 
     def digest(self, changed: Sequence[ChangedRecord]) -> Digest:
         """Count the words that come and go. Counts steer weights only, so a text edited in place is not recounted."""
@@ -88,12 +103,13 @@ class LiveIndexes:
                 text = f"{record.title}\n{record.content}\n{record.terms}"
                 for stem in set(self._commit_stemmer.stems(text)):
                     words[stem] += change
-        return Digest(words, tuple(changed))
+        return Digest(words, tuple(changed), self._vocabulary.shapes_after(words) if self._words_loaded else None)
 
     def apply(self, digested: Digest) -> None:
         """Take a commit's changes over, before its writers are answered."""
-        for stem, change in digested.words.items():
-            self._vocabulary.add((stem,), change)
+        self._vocabulary.add(digested.words)
+        if digested.shapes is not None:
+            self._vocabulary.take(digested.shapes)
         for record in digested.records:
             for changed in self._listeners:
                 changed[record.id] = record

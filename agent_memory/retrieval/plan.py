@@ -8,7 +8,7 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
 from agent_memory.domain import terms as words
-from agent_memory.retrieval.concepts import ENGLISH_COLUMN, MARKERS, MARKERS_NEEDED, Concepts, Typed
+from agent_memory.retrieval.concepts import ENGLISH_COLUMN, GERMAN_COLUMN, MARKERS, MARKERS_NEEDED, Concepts, Typed
 from agent_memory.retrieval.query import fts_query, query_terms
 from agent_memory.retrieval.stopwords import STOP_WORDS
 from agent_memory.retrieval.vocabulary import Vocabulary
@@ -119,15 +119,17 @@ class Planner:
         return [term for term in rare if term.documents <= most] if most else rare
 
     def _beside(self, term: _Term, corrected: list[tuple[str, str]]) -> list[_Term]:
-        """What to look up beside a word that no record holds and that is not known to be spelt right: what it was meant
-        to be, else the compounds it is part of."""
+        """What to look up beside a word that is not known to be spelt right: where notes are German, the compounds that
+        it is part of; for one that no record holds, what it was meant to be, else what begins or ends with it."""
         word, stems = term.text, self._stemmer.stems(term.text)
         plain = len(stems) == 1 and not any(letter.isdigit() for letter in word) and not words.cjk_runs(word)
         if not plain or word.lower() in self._known:
             return []
         stem = stems[0]
         if term.documents:
-            found = self._vocabulary.compounds(stem, MAX_COMPOUNDS) if len(word) >= MIN_COMPOUND else []
+            if len(word) < MIN_COMPOUND or not self._is_spoken(GERMAN_COLUMN):
+                return []
+            found = self._vocabulary.compounds(stem, MAX_COMPOUNDS)
             return [_Term(longer, self._vocabulary.documents(longer)) for longer in found if self._is_stem(longer)]
         found = [like for like in self._vocabulary.look_alikes(stem) if self._is_stem(like)]
         if found:
@@ -149,7 +151,7 @@ class Planner:
         typed = {stem for term in terms for stem in self._stemmer.stems(term.text)}
         limit = min(max(records * self._weights.common_share, FEW), self._weights.translated_most)
         pieces: list[str] = []
-        spoken = {column: self._is_spoken(markers) for column, markers in self._markers.items()}
+        spoken = {column: self._is_spoken(column) for column in self._markers}
         for expression in self._concepts.translations(text, self._typed(text)):
             cjk = bool(words.cjk_runs(expression.text))
             stems = words.bigrams(expression.text) if cjk else list(expression.stems)
@@ -163,9 +165,9 @@ class Planner:
                 pieces.append(_all_of(stems) if cjk else fts_query([expression.text]))
         return " OR ".join(pieces[:MAX_TRANSLATIONS])
 
-    def _is_spoken(self, markers: Sequence[str]) -> bool:
-        """Whether the index holds notes in the language of these markers."""
-        return sum(self._vocabulary.documents(marker) > 0 for marker in markers) >= MARKERS_NEEDED
+    def _is_spoken(self, column: int) -> bool:
+        """Whether the index holds notes in the language of this column."""
+        return sum(self._vocabulary.documents(marker) > 0 for marker in self._markers[column]) >= MARKERS_NEEDED
 
     def _typed(self, text: str) -> list[Typed]:
         found = []

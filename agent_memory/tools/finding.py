@@ -1,25 +1,29 @@
 """Finding records for a query, for search and for packets: plan, vectors, full text, ranking, records."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeVar
 
+import outcome
+import trio
 from apsw import Connection
 from pydantic import AfterValidator, Field
 
 from agent_memory.domain.evidence import evidence_factor, why
 from agent_memory.domain.namespaces import Scopes
 from agent_memory.domain.records import Record
-from agent_memory.encoder.index import VectorIndex
 from agent_memory.encoder.protocol import Vector
-from agent_memory.retrieval.candidates import Candidate
-from agent_memory.retrieval.fusion import Ranking, is_weak, rank
+from agent_memory.retrieval.candidates import Candidate, shortlist
+from agent_memory.retrieval.fusion import Ranking, Similarity, is_weak, rank
 from agent_memory.retrieval.plan import QueryPlan
 from agent_memory.retrieval.weights import WEIGHTS
 from agent_memory.store import anchors, records, search
 from agent_memory.store.search import Facts, Filters
 from agent_memory.tools.services import Services
+
+A = TypeVar("A")
+B = TypeVar("B")
 
 QUERY_READ_CHARS: Final = 4_000  # planning takes the event loop's time: 10 ms for these, 3 s for a pasted megabyte
 Query = Annotated[str, Field(min_length=1), AfterValidator(lambda text: text[:QUERY_READ_CHARS])]
@@ -68,15 +72,45 @@ class Found:
 
 
 async def find(services: Services, wanted: Wanted) -> Found:
-    """The best records in scope for a query, best first. One visit to the store; the query's vector is cached."""
+    """The best records in scope for a query, best first."""
     plan = services.indexes.plan(wanted.query)
-    key = "" if wanted.text_only else services.indexes.vectors.key
-    # A query that carries a secret goes to no encoder: the external one is another machine.
-    sendable = key and services.screen.pattern(wanted.query) is None
-    vector = await services.query_vectors.get(key, plan.text) if sendable else None
+    key = _key_to_ask(services, wanted)
+    vector = services.query_vectors.kept(key, plan.text)
+    text: _ByText | None = None
+    if key and vector is None:
+        text, vector = await _beside(
+            partial(services.store.read, partial(_by_text, wanted=wanted, plan=plan)),
+            partial(services.query_vectors.ask, key, plan.text),
+        )
     return await services.store.read(
-        partial(_find, services=services, wanted=wanted, plan=plan, key=key, vector=vector)
+        partial(_find, services=services, wanted=wanted, plan=plan, key=key, vector=vector, text=text)
     )
+
+
+def _key_to_ask(services: Services, wanted: Wanted) -> str:
+    """Names the model that should encode the query; empty when none should."""
+    # Nobody waits for an encoder whose answer could not be used.
+    answering = None if wanted.text_only else services.indexes.answering(wanted.scopes)
+    # A query that carries a secret goes to no encoder: the external one is another machine.
+    if answering is None or services.screen.pattern(wanted.query) is not None:
+        return ""
+    return answering.key
+
+
+async def _beside(one: Callable[[], Awaitable[A]], other: Callable[[], Awaitable[B]]) -> tuple[A, B]:
+    """Both results, of calls that run at the same time. An error of the first ends the second."""
+    found: list[outcome.Maybe[B]] = []
+
+    async def capture() -> None:
+        found.append(await outcome.acapture(other))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(capture)
+        # Captured, as an error that leaves a nursery comes out in a group.
+        first = await outcome.acapture(one)
+        if isinstance(first, outcome.Error):
+            nursery.cancel_scope.cancel()
+    return first.unwrap(), found[0].unwrap()
 
 
 async def earlier_like(services: Services, candidate: Record, limit: int) -> list[Hit]:
@@ -94,35 +128,16 @@ async def earlier_like(services: Services, candidate: Record, limit: int) -> lis
     return (await find(services, wanted)).hits
 
 
-def _find(
-    conn: Connection, *, services: Services, wanted: Wanted, plan: QueryPlan, key: str, vector: Vector | None
-) -> Found:
-    reach = search.reach(conn, wanted.scopes)
-    index = None if vector is None else services.indexes.answering(key, reach)
-    ranking: Ranking = "fts5" if index is None else services.policy.fusion
-    matched = _matches(conn, plan.match, wanted)
-    translated = _matches(conn, plan.translated, wanted)
-    cosines: dict[str, float] = {}
-    if index is not None and vector is not None:
-        cosines = _cosines(conn, index, vector, reach, wanted, [*matched, *translated])
-    ids = list(dict.fromkeys((*matched, *translated, *cosines)))
-    candidates = [_candidate(facts, matched, translated, cosines) for facts in search.facts(conn, ids, wanted.scopes)]
-    kept = [
-        candidate
-        for candidate in candidates
-        if not any(candidate.id.startswith(entry) for entry in wanted.exclude)
-        and (wanted.min_cosine is None or (candidate.cosine is not None and candidate.cosine >= wanted.min_cosine))
-    ]
-    ranked = rank(
-        kept, plan, ranking=ranking, limit=wanted.limit, similarity=None if index is None else index.similarity
-    )
-    rows = records.by_ids(conn, [hit.id for hit in ranked])
-    missing = anchors.missing(conn, list(rows))
-    hits = [
-        Hit(rows[hit.id], hit.score, _why(rows[hit.id], hit.why), hit.cosine, tuple(missing.get(hit.id, ())))
-        for hit in ranked
-    ]
-    return Found(hits, ranking, len(matched), _coverage(matched, plan), is_weak(kept, plan))
+@dataclass(frozen=True, slots=True)
+class _ByText:
+    """bm25 by id of what the words of the query find, and of what their translations find."""
+
+    matched: dict[str, float]
+    translated: dict[str, float]
+
+
+def _by_text(conn: Connection, *, wanted: Wanted, plan: QueryPlan) -> _ByText:
+    return _ByText(_matches(conn, plan.match, wanted), _matches(conn, plan.translated, wanted))
 
 
 def _matches(conn: Connection, match: str, wanted: Wanted) -> dict[str, float]:
@@ -130,18 +145,76 @@ def _matches(conn: Connection, match: str, wanted: Wanted) -> dict[str, float]:
     return dict(found)
 
 
-def _cosines(
-    conn: Connection, index: VectorIndex, vector: Vector, reach: Sequence[str], wanted: Wanted, found: Sequence[str]
-) -> dict[str, float]:
-    """Cosines of the nearest records and of those that full text found."""
+def _find(
+    conn: Connection,
+    *,
+    services: Services,
+    wanted: Wanted,
+    plan: QueryPlan,
+    key: str,
+    vector: Vector | None,
+    text: _ByText | None,
+) -> Found:
+    """Rank in one visit of the store, in which no record changes: a cosine is that of the text in the hit."""
+    text = text or _by_text(conn, wanted=wanted, plan=plan)
+    meaning = None if vector is None else _by_meaning(conn, services, wanted, key, vector, text)
+    kept = _candidates(conn, wanted, text, meaning)
+    ranking: Ranking = services.policy.fusion if meaning else "fts5"
+    similarity = meaning.similarity if meaning else None
+    ranked = rank(kept, plan, ranking=ranking, limit=wanted.limit, similarity=similarity)
+    rows = records.by_ids(conn, [hit.id for hit in ranked])
+    missing = anchors.missing(conn, list(rows))
+    hits = [
+        Hit(rows[hit.id], hit.score, _why(rows[hit.id], hit.why), hit.cosine, tuple(missing.get(hit.id, ())))
+        for hit in ranked
+    ]
+    return Found(hits, ranking, len(text.matched), _coverage(text.matched, plan), is_weak(kept, plan))
+
+
+@dataclass(frozen=True, slots=True)
+class _ByMeaning:
+    """Ids of the nearest records, nearest first; cosines of these and of those that full text found."""
+
+    near: list[str]
+    cosines: dict[str, float]
+    similarity: Similarity
+
+
+def _by_meaning(
+    conn: Connection, services: Services, wanted: Wanted, key: str, vector: Vector, text: _ByText
+) -> _ByMeaning | None:
+    """None when the vectors cannot answer after all: since the query was sent off, a record may have come that waits
+    for its own."""
+    answering = services.indexes.answering(wanted.scopes)
+    if answering is None or answering.key != key:
+        return None
     within = search.filtered_ids(conn, wanted.scopes, wanted.filters) if wanted.filters.any else None
-    near = dict(index.search(vector, reach, WEIGHTS.pool, within=within))
-    return near | index.cosines(vector, [record_id for record_id in found if record_id not in near])
+    near = dict(answering.index.search(vector, answering.reach, WEIGHTS.pool, within=within))
+    others = answering.index.cosines(vector, [each for each in (text.matched | text.translated) if each not in near])
+    return _ByMeaning(list(near), near | others, answering.index.similarity)
 
 
-def _candidate(
-    facts: Facts, matched: dict[str, float], translated: dict[str, float], cosines: dict[str, float]
-) -> Candidate:
+def _candidates(conn: Connection, wanted: Wanted, text: _ByText, meaning: _ByMeaning | None) -> list[Candidate]:
+    """What is worth ranking of all that was found."""
+    cosines = meaning.cosines if meaning else {}
+    found = (text.matched, text.translated, meaning.near if meaning else ())
+    lists = [[each for each in ids if _is_kept(each, cosines, wanted)] for ids in found]
+    first = shortlist(lists, WEIGHTS.pool_of_notes)
+    facts = search.facts(conn, first, wanted.scopes, wanted.filters)
+    if any(each.session for each in facts):
+        read = set(first)
+        rest = [each for each in shortlist(lists, WEIGHTS.pool) if each not in read]
+        facts += search.facts(conn, rest, wanted.scopes, wanted.filters)
+    return [_candidate(each, text, cosines) for each in facts]
+
+
+def _is_kept(record_id: str, cosines: Mapping[str, float], wanted: Wanted) -> bool:
+    if wanted.min_cosine is not None and cosines.get(record_id, -2.0) < wanted.min_cosine:
+        return False
+    return not any(record_id.startswith(entry) for entry in wanted.exclude)
+
+
+def _candidate(facts: Facts, text: _ByText, cosines: Mapping[str, float]) -> Candidate:
     # By position, in the order of the fields: keywords cost 400 candidates a third of a millisecond.
     return Candidate(
         facts.id,
@@ -153,8 +226,8 @@ def _candidate(
         # Two projects may use the same session id; their records are no conversation.
         f"{facts.namespace} {facts.session}" if facts.session else "",
         facts.session_place or 0,
-        matched.get(facts.id),
-        translated.get(facts.id),
+        text.matched.get(facts.id),
+        text.translated.get(facts.id),
         cosines.get(facts.id),
         evidence_factor(facts.confidence, facts.effective_confidence),
     )

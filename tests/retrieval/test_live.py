@@ -5,8 +5,9 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
+from agent_memory.domain.namespaces import Scopes
 from agent_memory.retrieval.concepts import Concepts
-from agent_memory.retrieval.live import LiveIndexes
+from agent_memory.retrieval.live import Answering, LiveIndexes
 from agent_memory.store.changes import ChangedRecord
 from agent_memory.store.stems import Stemmer
 
@@ -40,16 +41,40 @@ def test_words_and_records_are_counted_as_records_come_and_go(indexes: LiveIndex
     assert indexes.records == 1
 
 
+async def test_a_mistyped_word_is_put_right_by_a_record_of_the_last_commit(indexes: LiveIndexes) -> None:
+    commit(indexes, changed("a", text="a telescope"))
+    assert indexes.plan("telescpoe").corrected == ()  # before all words are loaded, a look-alike may be the wrong one
+    await indexes.words_loaded()
+    assert indexes.plan("telescpoe").corrected == (("telescpoe", "telescope"),)
+    commit(indexes, changed("b", text="a microscope"))
+    assert indexes.plan("microscpoe").corrected == (("microscpoe", "microscope"),)
+
+
 def test_vectors_answer_while_every_record_in_scope_has_its_own(indexes: LiveIndexes) -> None:
-    assert indexes.answering("m@1", ["n"]) is None
+    here, elsewhere = Scopes(("n",), False), Scopes(("other",), False)
+    assert indexes.answering(here) is None
     loaded(indexes, "a")
-    assert indexes.answering("m@1", ["n"]) is indexes.vectors.index
-    assert indexes.answering("m@2", ["n"]) is None
+    index = indexes.vectors.index
+    assert index is not None
+    assert indexes.answering(here) == Answering("m@1", index, ("n",))
     commit(indexes, changed("b"))
-    assert indexes.answering("m@1", ["n"]) is None
-    assert indexes.answering("m@1", ["other"]) is indexes.vectors.index
+    assert indexes.answering(here) is None
+    assert indexes.answering(elsewhere) == Answering("m@1", index, ("other",))
     commit(indexes, changed("b", was=True, live=False))
-    assert indexes.answering("m@1", ["n"]) is indexes.vectors.index
+    assert indexes.answering(here) == Answering("m@1", index, ("n",))
+
+
+def test_a_hub_searches_every_repository_and_waits_for_each(indexes: LiveIndexes) -> None:
+    loaded(indexes, "a")
+    hub = Scopes(("projects/hub",), True)
+    assert indexes.vectors.index is not None
+    for record_id, namespace in (("b", "github/o/one"), ("c", "gitea/o/two"), ("d", "local/three")):
+        indexes.vectors.put("m@1", record_id, namespace, np.ones(2, np.float32))
+    found = indexes.answering(hub)
+    assert found is not None
+    assert found.reach == ("projects/hub", "gitea/o/two", "github/o/one")
+    indexes.vectors.expect("e", "github/o/new")
+    assert indexes.answering(hub) is None
 
 
 def test_an_erased_record_leaves_memory_and_an_edited_one_waits(indexes: LiveIndexes) -> None:

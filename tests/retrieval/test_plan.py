@@ -68,11 +68,13 @@ def test_german_compounds_are_found_by_their_parts() -> None:
     assert '"heizungspump"' in planner(known).plan("Heizung", 100).match
 
 
-def test_a_word_that_records_hold_is_looked_up_in_true_compounds_too() -> None:
-    known = vocabulary("Pumpe Heizung Heizungspumpe Krumpumpe")
+def test_a_word_that_records_hold_is_looked_up_in_true_compounds_too_where_notes_are_german() -> None:
+    known = vocabulary("Pumpe Heizung Heizungspumpe Krumpumpe und der nicht")
     match = planner(known, known_words=frozenset({"pump"})).plan("Pumpe", 100).match
     assert '"heizungspump"' in match
     assert '"krumpump"' not in match
+    english = vocabulary("Pumpe Heizung Heizungspumpe Krumpumpe")
+    assert planner(english).plan("Pumpe", 100).match == '"Pumpe"'
 
 
 def test_ideas_are_looked_up_in_the_languages_of_the_index() -> None:

@@ -54,8 +54,8 @@ def test_compounds_are_found_by_either_end() -> None:
 
 def test_counts_follow_what_is_added_and_removed() -> None:
     vocabulary = Vocabulary([("port", 1)])
-    vocabulary.add(["port", "broker"])
+    vocabulary.add({"port": 1, "broker": 1})
     assert (vocabulary.documents("port"), vocabulary.documents("broker"), len(vocabulary)) == (2, 1, 2)
-    vocabulary.add(["broker"], -1)
+    vocabulary.add({"broker": -1})
     assert (vocabulary.documents("broker"), len(vocabulary)) == (0, 1)
     assert vocabulary.look_alikes("brokr") == []

@@ -16,19 +16,19 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent.parent))
 
-import httpx
 import vectors
 from rich.console import Console
 from rich.table import Table
 from servers import Running, running, seed
 from texts import Text, Writer
-from wires import Rate, Send, over_mcp, over_rest, rate, sdk_round_trip_ms
+from wires import Line, Rate, Send, rate, sdk_round_trip_ms
 
 SIZES = (1_000, 10_000, 100_000)
 WARM_CALLS = 30
@@ -93,8 +93,12 @@ def measure(size: int, *, encoder: bool, keep: Path | None) -> Figures:
     with tempfile.TemporaryDirectory(prefix="agent-memory-bench-") as scratch:
         folder = Path(scratch) / "data"
         seed_s = prepare(folder, size, keep)
-        with running(folder, encoder=encoder) as server, httpx.Client(trust_env=False, timeout=30) as client:
-            return figures(server, client, size, seed_s)
+        with (
+            running(folder, encoder=encoder) as server,
+            closing(Line(server, "mcp")) as mcp,
+            closing(Line(server, "rest")) as rest,
+        ):
+            return figures(server, mcp.send, rest.send, size, seed_s)
 
 
 def measure_vectors(size: int, keep: Path | None) -> vectors.VectorFigures:
@@ -117,8 +121,7 @@ def prepare(folder: Path, size: int, keep: Path | None, *, with_vectors: bool = 
     return took
 
 
-def figures(server: Running, client: httpx.Client, size: int, seed_s: float) -> Figures:
-    mcp, rest = over_mcp(client, server), over_rest(client, server)
+def figures(server: Running, mcp: Send, rest: Send, size: int, seed_s: float) -> Figures:
     start_mib = server.resident_mib()
     writer = Writer(seed=2)
     latencies("search", searches(writer, WARM_CALLS), mcp)

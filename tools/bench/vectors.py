@@ -3,17 +3,18 @@
 Called by `bench.py --vectors`. The vectors are random, so the hits mean nothing; what they cost is the same.
 """
 
+import json
 import statistics
 import time
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
 from rich.table import Table
-from servers import Running, running
+from servers import running
 from texts import Writer
-from wires import headers, mcp_body
+from wires import Line
 
 SEARCHES = 300
 LOAD_MAX_S = 600.0
@@ -35,23 +36,23 @@ class VectorFigures:
 
 def measure(folder: Path, size: int) -> VectorFigures:
     """All figures of one folder, whose records have their vectors."""
-    with running(folder, encoder=True) as server, httpx.Client(trust_env=False, timeout=60) as client:
+    with running(folder, encoder=True) as server, closing(Line(server, "mcp")) as line:
         start_mib = server.resident_mib()
         writer = Writer(seed=3)
-        loading, loaded_s = until_loaded(server, client, writer)
+        loading, loaded_s = until_loaded(line, writer)
         for _ in range(20):
-            search(server, client, writer.query())
+            search(line, writer.query())
         queries = [writer.query() for _ in range(SEARCHES)]
-        new = [search(server, client, query)[0] for query in queries]
-        cached = [search(server, client, query)[0] for query in queries]
+        new = [search(line, query)[0] for query in queries]
+        cached = [search(line, query)[0] for query in queries]
         return VectorFigures(size, server.ready_s, loaded_s, loading, new, cached, start_mib, server.resident_mib())
 
 
-def until_loaded(server: Running, client: httpx.Client, writer: Writer) -> tuple[list[float], float]:
+def until_loaded(line: Line, writer: Writer) -> tuple[list[float], float]:
     """Search until vectors answer. Returns: what each search took by then, and how long that was."""
     begun, taken = time.perf_counter(), []
     while time.perf_counter() - begun < LOAD_MAX_S:
-        took, ranking = search(server, client, writer.query())
+        took, ranking = search(line, writer.query())
         if ranking == "score":
             return taken or [took], time.perf_counter() - begun
         taken.append(took)
@@ -59,14 +60,14 @@ def until_loaded(server: Running, client: httpx.Client, writer: Writer) -> tuple
     raise SystemExit("the vectors were not loaded in time")
 
 
-def search(server: Running, client: httpx.Client, query: str) -> tuple[float, str]:
+def search(line: Line, query: str) -> tuple[float, str]:
     """One search. Returns: milliseconds, and the ranking that answered."""
-    body = mcp_body("search", {"query": query, "namespace": Writer.HOME})
+    body = line.body("search", {"query": query, "namespace": Writer.HOME})
     started = time.perf_counter()
-    answer: Any = client.post(f"{server.url}/mcp", content=body, headers=headers(server))
+    answer = line.post("search", body)
     took = (time.perf_counter() - started) * 1000
-    text = answer.json()["result"]["content"][0]["text"]
-    return took, "score" if '"ranking":"score"' in text else "fts5"
+    text = json.loads(answer)["result"]["content"][0]["text"]
+    return took, json.loads(text)["ranking"]
 
 
 def table(found: list[VectorFigures]) -> Table:

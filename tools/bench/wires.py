@@ -1,4 +1,4 @@
-"""The ways to the server: MCP and REST over httpx, many clients over plain sockets, and the MCP SDK's own client."""
+"""The ways to the server: MCP and REST over plain sockets, one client or many, and the MCP SDK's own client."""
 
 import http.client
 import json
@@ -6,40 +6,53 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
-import httpx
 from servers import Running
 
-Send = Callable[[str, dict[str, Any]], None]
+Front = Literal["mcp", "rest"]
+Send = Callable[[str, dict[str, Any]], bytes]
 MCP_HEADERS = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"}
 
 
-def headers(server: Running) -> dict[str, str]:
-    return {"Authorization": f"Bearer {server.token}", "Content-Type": "application/json", **MCP_HEADERS}
+class Line:
+    """One connection that is kept. A plain socket: httpx would take as much processor time as the server that it is to
+    measure.
+    """
 
+    def __init__(self, server: Running, front: Front) -> None:
+        self._front = front
+        self._headers = {
+            "Authorization": f"Bearer {server.token}",
+            "Content-Type": "application/json",
+            **MCP_HEADERS,
+        }
+        self._connection = http.client.HTTPConnection(server.host, server.port, timeout=60)
+        self._connection.connect()
 
-def mcp_body(tool: str, arguments: dict[str, Any]) -> bytes:
-    params = {"name": f"memory_{tool}", "arguments": arguments}
-    return json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode()
+    def close(self) -> None:
+        self._connection.close()
 
+    def body(self, tool: str, arguments: dict[str, Any]) -> bytes:
+        """The request of a call, made beforehand where it must not count."""
+        if self._front == "rest":
+            return json.dumps(arguments).encode()
+        params = {"name": f"memory_{tool}", "arguments": arguments}
+        return json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode()
 
-def over_mcp(client: httpx.Client, server: Running) -> Send:
-    def send(tool: str, arguments: dict[str, Any]) -> None:
-        answer = client.post(f"{server.url}/mcp", content=mcp_body(tool, arguments), headers=headers(server)).json()
-        if answer.get("result", {}).get("isError", True):
-            raise SystemExit(f"{tool} failed over MCP: {answer}")
+    def post(self, tool: str, body: bytes) -> bytes:
+        """The answer. Raises: SystemExit: the call was refused."""
+        path = "/mcp" if self._front == "mcp" else f"/api/{tool}"
+        self._connection.request("POST", path, body, self._headers)
+        response = self._connection.getresponse()
+        answer = response.read()
+        if response.status != 200 or b'"isError":true' in answer:
+            raise SystemExit(f"{tool} failed: {answer[:200].decode()}")
+        return answer
 
-    return send
-
-
-def over_rest(client: httpx.Client, server: Running) -> Send:
-    def send(tool: str, arguments: dict[str, Any]) -> None:
-        answer = client.post(f"{server.url}/api/{tool}", content=json.dumps(arguments), headers=headers(server))
-        if answer.status_code != 200:
-            raise SystemExit(f"{tool} failed over REST: {answer.text}")
-
-    return send
+    def send(self, tool: str, arguments: dict[str, Any]) -> bytes:
+        """Call a tool."""
+        return self.post(tool, self.body(tool, arguments))
 
 
 @dataclass(frozen=True)
@@ -53,33 +66,27 @@ class Rate:
         return f"{self.per_s:.0f} ({self.cpu_ms:.1f})"
 
 
-def rate(server: Running, front: str, tool: str, bodies: list[list[dict[str, Any]]], seconds: float) -> Rate:
-    """Calls per second of as many clients as there are lists of arguments, each on a connection of its own.
-
-    Plain sockets: httpx would take as much processor time as the server that it is to measure.
-    """
+def rate(server: Running, front: Front, tool: str, bodies: list[list[dict[str, Any]]], seconds: float) -> Rate:
+    """Calls per second of as many clients as there are lists of arguments, each on a connection of its own."""
     counts = [0] * len(bodies)
     failures: list[str] = []
     barrier = threading.Barrier(len(bodies) + 1)
 
     def run(number: int, arguments: list[dict[str, Any]]) -> None:
-        path = "/mcp" if front == "mcp" else f"/api/{tool}"
-        ready = [mcp_body(tool, each) if front == "mcp" else json.dumps(each).encode() for each in arguments]
-        connection = http.client.HTTPConnection(server.host, server.port, timeout=30)
-        connection.connect()
+        line = Line(server, front)
+        ready = [line.body(tool, each) for each in arguments]
         barrier.wait()
         limit = time.perf_counter() + seconds
         for body in ready:
             if time.perf_counter() > limit:
                 break
-            connection.request("POST", path, body, headers(server))
-            response = connection.getresponse()
-            answer = response.read()
-            if response.status != 200 or b'"isError":true' in answer:
-                failures.append(answer[:200].decode())
-                return
+            try:
+                line.post(tool, body)
+            except SystemExit as failure:
+                failures.append(str(failure))
+                break
             counts[number] += 1
-        connection.close()
+        line.close()
 
     threads = [threading.Thread(target=run, args=(number, each)) for number, each in enumerate(bodies)]
     for thread in threads:
@@ -89,7 +96,7 @@ def rate(server: Running, front: str, tool: str, bodies: list[list[dict[str, Any
     for thread in threads:
         thread.join()
     if failures:
-        raise SystemExit(f"{tool} failed: {failures[0]}")
+        raise SystemExit(failures[0])
     calls = sum(counts)
     return Rate(calls / (time.perf_counter() - started), (server.cpu_s() - cpu_before) * 1000 / max(calls, 1))
 

@@ -10,7 +10,7 @@ from sets import LabelledSet, Query
 
 from agent_memory.domain.terms import index_terms
 from agent_memory.encoder.index import VectorIndex
-from agent_memory.retrieval.candidates import Candidate, Hit
+from agent_memory.retrieval.candidates import Candidate, Hit, shortlist
 from agent_memory.retrieval.concepts import Concepts
 from agent_memory.retrieval.fusion import Ranking, is_weak, rank
 from agent_memory.retrieval.plan import Planner, QueryPlan
@@ -74,17 +74,23 @@ class Engine:
         return [record_id for record_id, _ in self._index.search(vector, query.scopes, limit)]
 
     def _candidates(self, plan: QueryPlan, query: Query, vector: Matrix | None) -> list[Candidate]:
-        found: dict[str, Candidate] = {}
-        for record_id, score in self._matching(plan.match, query):
-            found[record_id] = replace(self._candidate(record_id), bm25=score)
-        for record_id, score in self._matching(plan.translated, query):
-            found[record_id] = replace(found.get(record_id) or self._candidate(record_id), translated=score)
+        """As `agent_memory.tools.finding` chooses them."""
+        matched, translated = dict(self._matching(plan.match, query)), dict(self._matching(plan.translated, query))
+        near: dict[str, float] = {}
+        cosines: dict[str, float] = {}
         if vector is not None and self._index is not None:
-            near = self._index.search(vector, query.scopes, self._weights.pool)
-            cosines = dict(near) | self._index.cosines(vector, [r for r in found if r not in dict(near)])
-            for record_id, cosine in cosines.items():
-                found[record_id] = replace(found.get(record_id) or self._candidate(record_id), cosine=cosine)
-        return list(found.values())
+            near = dict(self._index.search(vector, query.scopes, self._weights.pool))
+            cosines = near | self._index.cosines(vector, [each for each in (matched | translated) if each not in near])
+        lists = [list(matched), list(translated), list(near)]
+        ids = shortlist(lists, self._weights.pool_of_notes)
+        if any(self._records[each].session for each in ids):
+            ids = shortlist(lists, self._weights.pool)
+        return [
+            replace(
+                self._candidate(each), bm25=matched.get(each), translated=translated.get(each), cosine=cosines.get(each)
+            )
+            for each in ids
+        ]
 
     def _candidate(self, record_id: str) -> Candidate:
         record = self._records[record_id]

@@ -17,6 +17,10 @@ _NEXT_LINE = re.compile(r"[ \t]*\\?\r?\n[ \t>|*-]*(?:\r?\n[ \t>]*)?")
 _BARE = re.compile(r"[^\s\"'`<>|,;，。、；）」』]+")
 _TYPED = re.compile(r"[\w\[\]<>&*?|. ]{1,40}?=[ \t]*(?=[\"'`])")
 _TEMPLATE = re.compile(r"\$\{|\{\{|\$\(|%\(|#\{|\{[\w.]+\}|<%|\{%|%\{|<[\w -]+>|\\[sSwWdDbB]|\[\^|\(\?")
+_PATH_SIGNS = re.compile(r"[/\[\]@]")
+_OWNER = re.compile(r"([A-Za-z]+)[ _-]?$")
+_OTHER_PARAMETER = re.compile(r"&[\w.-]+=")
+_ALONE = re.compile(r"[ \t\"'`,;)}\]|<]*(?:$|[\r\n#<|&]|--|//)")
 _BYTE_LIST = re.compile(r"(?i)[ \t]*[\[{(][ \t]*(?:(?:0x)?[0-9a-f]{1,3}[ \t]*,[ \t]*){15}")
 _BENIGN = word_set(
     "username user email name wrong invalid incorrect correct missing given provided supplied stored saved "
@@ -158,17 +162,17 @@ def _judge(place: Window) -> str | None:
     if start.endswith(("${", "{{", "{{ ", "%(", "$(")):
         return None
     in_url = start.endswith(("?", "&", "#", "&amp;")) or (start.endswith(";") and place.text.endswith("="))
+    name = _own_name(start, name)
+    promise = names.promise(name, in_url=in_url)
+    if promise is Promise.NOTHING:
+        return None
     after = place.after
     new_line = _NEXT_LINE.match(after)
     if new_line:
         after = after[new_line.end() :]
     elif _BYTE_LIST.match(after):
-        return "named-key" if names.promise(name) >= Promise.KEY else None
+        return "named-key" if promise >= Promise.KEY else None
     value, quoted, rest = value_at(after)
-    name = re.split(r"[/\[\]@]", name)[-1] if not name.startswith("//") else name.rpartition(":")[2] or name
-    if name.lower() in ("key", "keys"):
-        owner = re.search(r"([A-Za-z]+)[ _-]?$", start)
-        name = f"{owner.group(1)} {name}" if owner else name
     verdict = _verdict(name, value, quoted, rest, place, in_url=in_url, wrapped=new_line is not None)
     typed = _TYPED.match(after) if verdict is None and not quoted else None
     if typed:
@@ -177,20 +181,24 @@ def _judge(place: Window) -> str | None:
     return verdict
 
 
+def _own_name(start: str, name: str) -> str:
+    """The name without the path before it, and with its owner when it is only `key`."""
+    name = _PATH_SIGNS.split(name)[-1] if not name.startswith("//") else name.rpartition(":")[2] or name
+    owner = _OWNER.search(start) if name.lower() in ("key", "keys") else None
+    return f"{owner.group(1)} {name}" if owner else name
+
+
 def _verdict(
     name: str, value: str, quoted: bool, rest: str, place: Window, *, in_url: bool, wrapped: bool
 ) -> str | None:
-    if names.promise(name, in_url=in_url) is Promise.NOTHING:
-        return None
     if not quoted:
-        if in_url or re.search(r"&[\w.-]+=", value):
-            value = re.split(r"[&#]", value, maxsplit=1)[0] if in_url else re.split(r"&[\w.-]+=", value)[0]
+        if in_url or _OTHER_PARAMETER.search(value):
+            value = re.split(r"[&#]", value, maxsplit=1)[0] if in_url else _OTHER_PARAMETER.split(value)[0]
         value = value.rstrip(".,:") if not value.endswith("...") else value
         value = value.rstrip(")]}") if not re.search(r"[(\[{]", value) else value
     flag = place.before.endswith("--") or "--" in place.before[-len(name) - 2 :]
     alone = (flag and place.text.endswith("=")) or (
-        not place.text.rstrip().endswith(",")
-        and ((quoted and not place.joined) or re.match(r"[ \t\"'`,;)}\]|<]*(?:$|[\r\n#<|&]|--|//)", rest) is not None)
+        not place.text.rstrip().endswith(",") and ((quoted and not place.joined) or _ALONE.match(rest) is not None)
     )
     listed = place.text.rstrip().endswith((",", "|", "->"))  # a list or an alternation: a word there is no value
     unpacked = not quoted and place.before.rstrip("*_ abcdefghijklmnopqrstuvwxyz").endswith(",") and "=" in place.text
@@ -206,7 +214,6 @@ def _verdict(
     return named_value(name, value, quoted=quoted, alone=alone, in_url=in_url, compared="==" in place.text)
 
 
-_SIGN = rb"(?i)" + IN_NAMES + rb"[\w.\x80-\xff-]*[ \t]*[\"'`*_\])}]*[ \t]*[=<:|>\-\xe2\"',]"
 STRUCTURE = Structure(
     "assignment",
     rb"(?i)" + IN_NAMES + rb"[\w.\x80-\xff-]*"
@@ -236,5 +243,4 @@ STRUCTURE = Structure(
         "DB_PASS=${DB_PASS}",
         "keyboard: de-latin1",
     ),
-    sign=_SIGN,
 )

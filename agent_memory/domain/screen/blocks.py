@@ -98,7 +98,6 @@ PAIR = Structure(
     ("- name: DB_PASSWORD\n  value: Xy{an12}", '<add key="SmtpPassword" value="Tn{an10}" />',
      'variable "db_password" {\n  type = string\n  default = "Xy{an12}"\n}'),
     ("- name: DB_PASSWORD\n  valueFrom:\n    secretKeyRef:\n      name: pg",),
-    sign=rb"(?i)(?:value|default|val|content|text|password)[\"']?[ \t]*[:=>]",
 )  # fmt: skip
 TABLE = Structure(
     "table",
@@ -109,7 +108,6 @@ TABLE = Structure(
     {},
     ("| user | password |\n|---|---|\n| bob | Tundra{dig4} |", "username,password\nbob,Tundra{dig4}"),
     ("| field | token |\n|---|---|\n| bob | optional |",),
-    sign=rb"\n[ \t|:]*-{2}|\n[^\n|:=]+[,;\t]",
 )
 LINE = Structure(
     "password-file",
@@ -121,7 +119,6 @@ LINE = Structure(
     ("machine git.example login bob password tundra", "WIFI:T:WPA;S:home;P:Tundra{dig4};;",
      "requests.get(url, auth=('svc', 'Wdo#{dig4}re'))", "db.lan:5432:memo:memo:Tundra{dig4}"),
     ("auth=('user', 'password')", "12:30:45:00:ok"),
-    sign=rb"(?i)machine\s|WIFI:|(?:auth|login|credential|connect|password)\w*[ \t]*=?[ \t]*\(|:(?:\d{2,5}|\*):",
 )  # fmt: skip
 HEADING = Structure(
     "heading",
@@ -130,7 +127,6 @@ HEADING = Structure(
     {"headed-value": "a heading names a credential and the value stands under it"},
     ("API key\n-------\n{an40}", "## Access token\n\n`{an40}`"),
     ("Token\n-----\nTokens are created per client and shown once.", "password\n- minimum length 12"),
-    sign=rb"(?i)" + IN_NAMES + rb"[\w ]*[ \t:*`]*\r?\n",
 )
 DEVICE = Structure(
     "device-password",

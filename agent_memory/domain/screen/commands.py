@@ -128,7 +128,6 @@ FLAG = Structure(
     {},
     ("./deploy.sh --api-key {an36} --dry-run", "tool --password Umber{dig4}", "['--token', '{an30}']"),
     ("docker login --password-stdin", "tool --token TOKEN", "tool --secret id=npm,src=x", "tool --password --yes"),
-    sign=rb"(?i)(?:[-/]|(?:set|setx|setenv|put)[ \t]+)[\w.-]*" + IN_NAMES,
 )
 PIPED = Structure(
     "piped-password",
@@ -137,5 +136,4 @@ PIPED = Structure(
     {},
     ("echo Umber{dig4}x | docker login -u ci --password-stdin", "echo 'bob:Tundra{dig4}' | chpasswd"),
     ("echo $TOKEN | docker login --password-stdin", "echo hello | docker login --help"),
-    sign=rb"(?i)(?:echo|printf)[ \t]",
 )

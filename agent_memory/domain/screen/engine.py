@@ -32,31 +32,20 @@ MAX_JUDGED = 4096
 # What RE2 may keep of one compiled automaton. All token rules in one need 10 MB on text that looks like keys; with the
 # 8 MB of RE2's default it forgets them over and over and is fifty times slower. Plain text fills a hundredth.
 TABLE_BYTES = 32 << 20
-# Structures whose signs share an automaton: it knows every mixture of what it looks for that a text holds, so with all
-# of them in one, a text of many mixtures costs more to learn than the passes cost that it saves.
-GROUP_SIZE = 5
+# A text is read in blocks, each with the beginning of the next, so that a locator runs only where its places are.
+BLOCK_BYTES = 4096
+OVERLAP_BYTES = 512
 
 TOKEN_RULES: tuple[Rule, ...] = VENDOR_TOKENS + SHARED_SHAPES
-STRUCTURES: tuple[Structure, ...] = (
-    ASSIGNMENT,
-    headers.SCHEME,
-    headers.COOKIE,
-    urls.USERINFO,
-    urls.BARE_USERINFO,
-    urls.HOOK,
-    commands.TOOL,
-    commands.FLAG,
-    commands.PIPED,
-    prose.STATED,
-    prose.REVERSED,
-    phrases.LOGIN,
-    phrases.PHRASE,
-    blocks.PAIR,
-    blocks.TABLE,
-    blocks.LINE,
-    blocks.HEADING,
-    blocks.DEVICE,
+# Structures whose places are looked for by one automaton: it knows every mixture of them that a text holds, so only
+# those that look for the same words, or for few, stand together.
+GROUPS: tuple[tuple[Structure, ...], ...] = (
+    (ASSIGNMENT, commands.FLAG, blocks.TABLE, blocks.HEADING),
+    (headers.SCHEME, headers.COOKIE, urls.USERINFO, urls.BARE_USERINFO, urls.HOOK),
+    (prose.STATED, prose.REVERSED, phrases.LOGIN, phrases.PHRASE),
+    (commands.TOOL, commands.PIPED, blocks.PAIR, blocks.LINE, blocks.DEVICE),
 )
+STRUCTURES: tuple[Structure, ...] = tuple(structure for group in GROUPS for structure in group)
 # Structures that hold where lines were joined: the others would read two sentences as one.
 _ACROSS_LINES = frozenset({"assignment", "authorization", "cookie", "userinfo", "capability-url", "statement"})
 WHY: dict[str, str] = {
@@ -92,9 +81,9 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A few structures in a row, the signs of which are looked for in one pass."""
+    """A few structures, the places of which are looked for in one pass."""
 
-    signs: Any
+    holds: Any
     locators: tuple[tuple[Structure, Any], ...]
 
 
@@ -118,7 +107,7 @@ class Screen:
 
     def _hits(self, text: str, work: Work) -> Iterator[Hit]:
         for view in readings(text, self.decoded_blobs):
-            data = view.text.encode()
+            data = view.data
             for match in self.marker.finditer(data):
                 yield _hit(MARKER, data, match.start(), match.end(), view)
             yield from self._tokens(data, view, work)
@@ -130,13 +119,12 @@ class Screen:
     def is_marked(self, text: str) -> bool:
         """Whether the do-not-store marker stands in any reading of the text, or may stand where none can be built."""
         try:
-            return any(self.marker.search(view.text.encode()) for view in readings(text, self.decoded_blobs))
+            return any(self.marker.search(view.data) for view in readings(text, self.decoded_blobs))
         except TooDisguised:
             return True
 
-    def decoded_blobs(self, text: str) -> str:
+    def decoded_blobs(self, data: bytes) -> str:
         """The texts that stand in base64 inside a text, one a line."""
-        data = text.encode()
         found = (decoded_text(match.group().decode()) for match in islice(self.blob.finditer(data), MAX_BLOBS))
         return "\n".join(blob for blob in found if blob is not None)
 
@@ -153,27 +141,35 @@ class Screen:
                 yield _hit(name, data, start, end, view)
 
     def _structures(self, data: bytes, view: View, work: Work) -> Iterator[Hit]:
-        for structure, locator in self._signed(data):
-            if view.joined and structure.name not in _ACROSS_LINES:
-                continue
-            for match in locator.finditer(data):
-                work.places += 1
-                if work.spent():
-                    return
-                start, end = match.span()
-                parts = surroundings(data, start, end)
-                key = (structure.name, view.joined, parts)
-                if key not in work.judged:
-                    work.judged[key] = structure.judge(window(parts, joined=view.joined))
-                name = work.judged[key]
-                if name is not None:
-                    yield _hit(name, data, start, end, view)
+        for structure, match in self._places(data, joined=view.joined):
+            work.places += 1
+            if work.spent():
+                return
+            start, end = match.span()
+            parts = surroundings(data, start, end)
+            key = (structure.name, view.joined, parts)
+            if key not in work.judged:
+                work.judged[key] = structure.judge(window(parts, joined=view.joined))
+            name = work.judged[key]
+            if name is not None:
+                yield _hit(name, data, start, end, view)
 
-    def _signed(self, data: bytes) -> Iterator[tuple[Structure, Any]]:
-        """The structures whose sign stands in the data, with their locators: most texts hold few of them."""
-        for group in self.groups:
-            for i in sorted(group.signs.Match(data) or ()):
-                yield group.locators[i]
+    def _places(self, data: bytes, *, joined: bool) -> Iterator[tuple[Structure, Any]]:
+        """Every place of every structure: where a block holds one, its locator runs over the block."""
+        read: dict[str, int] = {}  # how far each structure's places reach
+        for begin in range(0, len(data), BLOCK_BYTES):
+            end = begin + BLOCK_BYTES
+            block = data[begin : end + OVERLAP_BYTES]
+            for group in self.groups:
+                for i in sorted(group.holds.Match(block) or ()):
+                    structure, locator = group.locators[i]
+                    if joined and structure.name not in _ACROSS_LINES:
+                        continue
+                    for match in locator.finditer(data, max(begin, read.get(structure.name, 0)), end + OVERLAP_BYTES):
+                        if match.start() >= end:
+                            break
+                        read[structure.name] = match.end()
+                        yield structure, match
 
 
 _VENDORS = frozenset(rule.name for rule in VENDOR_TOKENS)
@@ -210,6 +206,13 @@ def _hit(name: str, data: bytes, start: int, end: int, view: View) -> Hit:
     return Hit(name, len(data[:start].decode()), len(data[:end].decode()), plain=True)
 
 
+def _grouped(structures: tuple[Structure, ...]) -> Iterator[tuple[Structure, ...]]:
+    for group in GROUPS:
+        held = tuple(structure for structure in group if structure in structures)
+        if held:
+            yield held
+
+
 def compile_screen(rules: tuple[Rule, ...] = TOKEN_RULES, structures: tuple[Structure, ...] = STRUCTURES) -> Screen:
     """Compile a rule table; about 50 ms, so callers keep the result."""
     import re2  # here and not above: a start that screens nothing need not pay for it
@@ -220,14 +223,12 @@ def compile_screen(rules: tuple[Rule, ...] = TOKEN_RULES, structures: tuple[Stru
     latin.max_mem = TABLE_BYTES
     every = re2.compile(b"(?i)" + b"|".join(b"(" + rule.pattern.encode() + b")" for rule in rules), latin)
     groups = []
-    for first in range(0, len(structures), GROUP_SIZE):
-        group = structures[first : first + GROUP_SIZE]
-        signs = re2.Set.SearchSet(latin)
+    for group in _grouped(structures):
+        holds = re2.Set.SearchSet(latin)
         for structure in group:
-            signs.Add(structure.sign or structure.locator)
-        signs.Compile()
-        locators = tuple((structure, re2.compile(structure.locator, latin)) for structure in group)
-        groups.append(Group(signs, locators))
+            holds.Add(structure.locator)
+        holds.Compile()
+        groups.append(Group(holds, tuple((structure, re2.compile(structure.locator, latin)) for structure in group)))
     return Screen(rules, structures, every, tuple(groups), re2.compile(MARKER_PATTERN), re2.compile(BLOB_PATTERN))
 
 

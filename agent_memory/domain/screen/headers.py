@@ -80,7 +80,6 @@ SCHEME = Structure(
     },
     ("Authorization: Bearer {an40}", "AUTHORIZATION: BEARER {an40}", "expects `Api-Key {an36}`"),
     ("Authorization: Bearer <token>", 'Bearer realm="acme", error="invalid_token"', "the bearer token goes into"),
-    sign=rb"(?i)(?:bearer|basic|plain|token|key|negotiate|ntlm|ssws|splunk|oauth|hmac)[\"'`:=]{0,2}\s",
 )
 COOKIE = Structure(
     "cookie",
@@ -89,5 +88,4 @@ COOKIE = Structure(
     {"cookie": "a session cookie opens the session it belongs to"},
     ("Cookie: sid={hex32}; lang=de", "curl -b 'connect.sid=s%3A{an32}' https://a.example"),
     ("Set-Cookie: theme=dark; Path=/; Max-Age=31536000", "Cookie: sessionid=<redacted>; lang=de"),
-    sign=rb"(?i)cookie|\s-b\s",
 )

@@ -82,6 +82,7 @@ _NEUTRAL = word_set(
     "confirmation again repeat"
 )
 _HARD_ENDINGS = tuple(sorted(PASSWORDS | {"secret", "token", "apikey", "secretkey", "accesskey", "privatekey"}))
+_GLUED_ENDINGS = (*_HARD_ENDINGS, "sessid", "sessionid", "session")
 _SPLIT = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-zß-öø-ÿąćęłńóśźż]+|[^\W\d_A-Za-z]+")
 
 
@@ -140,6 +141,8 @@ def _of_last_word(last: str, before: str, words: list[str]) -> Promise:
 
 def _of_glued(word: str) -> Promise:
     """A name written in one piece: `dbpassword`, `clientsecret`, `wifipsk`."""
+    if not word.endswith(_GLUED_ENDINGS):
+        return Promise.NOTHING
     for ending in _HARD_ENDINGS:
         if len(ending) >= 3 and word.endswith(ending) and word[: -len(ending)] not in ("com", "by", "tres", "over"):
             if len(ending) < 5 and len(word) - len(ending) < 2:

@@ -65,8 +65,6 @@ LOGIN = Structure(
     {},
     ("Log in to pfSense with root / Emys+{an6}1Z and disable the rule.",),
     ("log in at nas.lan:5001 / the page", "user docs: see docs/login/How-To2.md"),
-    sign=rb"(?i)log(?:ged)?[ -]?in|sign in|credential|creds|account|user|anmeld|zugang|"
-    rb"identifiant|\xe7\x99\xbb\xe5\xbd\x95| / \S*[0-9]",
 )
 PHRASE = Structure(
     "phrases",

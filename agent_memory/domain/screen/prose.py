@@ -2,7 +2,7 @@
 
 import functools
 import re
-from itertools import islice
+from dataclasses import dataclass
 from typing import Any
 
 from agent_memory.domain.screen import names, values
@@ -17,6 +17,15 @@ _SAYS = re.compile(
     r"era|é|são|foi|è|jest|brzmi|это|à|a|now|jetzt)\b|=>?|:(?=[\s\"'`*「])|->|→|\s[-–—]\s"
 )
 _VALUE = re.compile(r"[\s\"'`“„«「『‘*(_]*(?P<value>[!-~À-ž€£§]{4,})")
+# Behind an announcement that is a word of its own: an ending, and then no sign of an identifier.
+_ENDED = re.compile(r"(?:s|es|e|en|n|er)?(?![\w./}(\[$?&@-])|(?:s|es|e|en|n|er)?[.?!]?(?:\s|$)")
+_ENDING = re.compile(r"^(?:s|es|e|en|n|er)\b")
+_CLAUSE_END = re.compile(r"[.;!?](?:\s|$)")
+_GLUABLE = re.compile(r"(?i)passwor|kennwor|schl|token|code")
+_NO_SECRET = re.compile(
+    r"^[\w.+-]+@[\w-]+\.\w+$|^[\w-]+\.[a-z]{2,4}(?::\d+)?$|^\w+\(|^[A-Z_]{2,}=?$|=\S*[$<{]|^#\d+$|/\w+/|'s$|n't$"
+)
+_QUOTE_MARK = re.compile(r"[\"'`”“»」』]")
 _QUOTES = "\"'`“”„«»,;:()*"
 _ENDS = ".,;:)]}"
 # Phrases so plain about a credential that even a hexadecimal value or a UUID behind them is one.
@@ -57,80 +66,101 @@ def _announced() -> Any:
     return re2.compile("(?i)" + ANNOUNCED.decode())
 
 
-def announced_in(text: str, start: int) -> "list[re.Match[str]]":
-    """The announcing words of a text, from an offset on."""
-    return list(_announced().finditer(text, start))
+def announced_in(text: str, start: int) -> list[tuple[int, int]]:
+    """Where the announcing words of a text stand, from an offset on."""
+    read = text.encode() if text.isascii() else text  # RE2 takes bytes as they are, and counts offsets in a str
+    return [word.span() for word in _announced().finditer(read, start)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    """What an announcing word announces, and how it may stand."""
+
+    password: bool
+    code: bool
+    unspaced: bool  # Chinese, Japanese and Korean write the value right behind it
+    gluable: bool  # may end a longer word, as in "Adminpasswort"
+
+
+@functools.lru_cache(maxsize=512)  # the words of the list in their spellings, never a value
+def _word(word: str) -> _Word:
+    return _Word(
+        PASSWORD_TEXT.fullmatch(word) is not None,
+        CODE_TEXT.search(word) is not None,
+        _CJK_WORD.search(word) is not None,
+        _GLUABLE.match(word) is not None,
+    )
 
 
 def _stated(place: Window) -> str | None:
     line = (place.text + place.after).partition("\n")[0] if "\n" not in place.text else place.text + place.after
     located = line[: len(place.text)]
-    start = max(0, len(located) - 200)
-    announced = reversed(announced_in(located, start))
-    for word in islice((found for found in announced if _is_word(place.before, line, found)), 3):
-        verdict = _after(word.group(), line[word.end() :], place, line[: word.start()])
-        if verdict is not None:
-            return verdict
+    left = 3
+    for start, end in reversed(announced_in(located, max(0, len(located) - 200))):
+        if _is_word(place.before, line, start, end):
+            verdict = _after(line[start:end], line[end:], place, line[:start])
+            left -= 1
+            if verdict is not None or not left:
+                return verdict
     return None
 
 
-def _is_word(before: str, line: str, word: "re.Match[str]") -> bool:
+def _is_word(before: str, line: str, start: int, end: int) -> bool:
     """Whether the announcement is a word of prose, not a piece of an identifier or of a longer word."""
-    previous = line[word.start() - 1] if word.start() else before[-1:]
-    following = re.match(
-        r"(?:s|es|e|en|n|er)?(?![\w./}(\[$?&@-])|(?:s|es|e|en|n|er)?[.?!]?(?:\s|$)", line[word.end() :]
-    )
-    if not word.group().isascii():
+    previous = line[start - 1] if start else before[-1:]
+    if not line[start:end].isascii():
         return previous not in ("_", "$", "{")
     if previous.isascii() and previous.isalpha():
-        return following is not None and re.match(r"(?i)passwor|kennwor|schl|token|code", word.group()) is not None
-    return previous not in ("_", ".", "/", "$", "{", "\\", "=", "@") and following is not None
+        return _word(line[start:end]).gluable and _ENDED.match(line, end) is not None
+    return previous not in ("_", ".", "/", "$", "{", "\\", "=", "@") and _ENDED.match(line, end) is not None
 
 
 def _after(word: str, rest: str, place: Window, before: str) -> str | None:
-    password = PASSWORD_TEXT.fullmatch(word) is not None
-    stated = "stated-password" if password else "stated-key"
-    if _CJK_WORD.search(word):
-        found = _CJK.match(rest)
-        if found and not found.group("says") and found.start("value"):
-            return None
-        fits = found is not None and not _UNITS.match(found.group("next"))
-        says = found is not None and found.group("says") != ""
-        return stated if fits and found and _says_secret(found.group("value"), says, password, place.joined) else None
+    said = _word(word)
+    stated = "stated-password" if said.password else "stated-key"
+    if said.unspaced:
+        return stated if _unspaced(rest, said.password, place.joined) else None
     plural = rest[:2].strip() == "s"
-    rest = re.sub(r"^(?:s|es|e|en|n|er)\b", "", rest, count=1)
-    if CODE_TEXT.search(word):
+    rest = _ENDING.sub("", rest, count=1)
+    if said.code:
         return "stated-code" if _code(rest) else None
-    if not password and names.is_plainly_owned((before or place.before)[-24:] + word):
+    if not said.password and names.is_plainly_owned((before or place.before)[-24:] + word):
         return None
     quoted = _QUOTED.match(rest)
-    if quoted and _in_quotes(quoted.group("gap"), quoted.group("value"), password):
+    if quoted and _in_quotes(quoted.group("gap"), quoted.group("value"), said.password):
         return stated
     specific = _SPECIFIC.search((place.before + before)[-16:] + word) is not None
-    clause = re.split(r"[.;!?](?:\s|$)", rest[: _GAP_CHARS + 20], maxsplit=1)[0]
+    clause = _CLAUSE_END.split(rest[: _GAP_CHARS + 20], maxsplit=1)[0]
     ends = [(0, False)] + [(says.end(), True) for says in _SAYS.finditer(clause, 0, _GAP_CHARS)]
+    about = _ABOUT.search(rest, 0, ends[-1][0])
     for end, says in ends:
-        if _ABOUT.search(rest[:end]) or (plural and rest[end:].strip()[:6].isdigit()):
+        if (about and about.end() <= end) or (plural and rest[end:].strip()[:6].isdigit()):
             return None
-        value = _VALUE.match(rest, end)
-        if (
-            value
-            and specific
-            and (
-                values.is_hex(value.group("value").rstrip(_ENDS)) or values.is_uuid(value.group("value").rstrip(_ENDS))
-            )
-        ):
+        found = _VALUE.match(rest, end)
+        if found is None:
+            continue
+        value = found.group("value")
+        if specific and (values.is_hex(value.rstrip(_ENDS)) or values.is_uuid(value.rstrip(_ENDS))):
             return stated
-        if value and _is_value(value.group("value"), rest[value.end() :], says, password, place.joined):
+        if _is_value(value, rest[found.end() :], says, said.password, place.joined):
             return stated
     typed = next(filter(values.is_typed_password, (word.strip(_QUOTES) for word in clause[:48].split())), None)
-    return stated if typed and (password or typed == clause.split()[0].strip(_QUOTES)) else None
+    return stated if typed and (said.password or typed == clause.split()[0].strip(_QUOTES)) else None
+
+
+def _unspaced(rest: str, password: bool, joined: bool) -> bool:
+    """Whether a value stands right behind a word of Chinese, Japanese or Korean."""
+    found = _CJK.match(rest)
+    if found is None or _UNITS.match(found.group("next")):
+        return False
+    says = found.group("says") != ""
+    return (says or not found.start("value")) and _says_secret(found.group("value"), says, password, joined)
 
 
 def _is_value(value: str, tail: str, says: bool, password: bool, joined: bool) -> bool:
     if value[0] in "=:|>,;)" or (joined and re.search(r"[()=\[\]{};]", value)):
         return False
-    value = re.split(r"[\"'`”“»」』]", value)[0] or value
+    value = _QUOTE_MARK.split(value, maxsplit=1)[0] or value
     return not (value.isdigit() and _UNITS.match(tail)) and _says_secret(value, says, password, joined)
 
 
@@ -157,10 +187,7 @@ def _says_secret(value: str, says: bool, password: bool, joined: bool) -> bool:
     if values.is_measure(value) or values.is_code(value) or values.is_documented(value) or "//" in value[:12]:
         return False
     shape = values.look(value)
-    if re.search(
-        r"^[\w.+-]+@[\w-]+\.\w+$|^[\w-]+\.[a-z]{2,4}(?::\d+)?$|^\w+\(|^[A-Z_]{2,}=?$|=\S*[$<{]|^#\d+$|/\w+/|'s$|n't$",
-        value,
-    ):
+    if _NO_SECRET.search(value):
         return False
     digit = re.search(r"\d", value) is not None
     if password:
@@ -195,11 +222,11 @@ def _in_quotes(gap: str, value: str, password: bool) -> bool:
 
 def _reversed(place: Window) -> str | None:
     text = place.text
-    for word in announced_in(text, 0):
-        found = _REVERSED.search(text[max(0, word.start() - 140) : word.start()])
+    for start, end in announced_in(text, 0):
+        found = _REVERSED.search(text[max(0, start - 140) : start])
         if found:
             value = found.group("value")
-            password = PASSWORD_TEXT.fullmatch(word.group()) is not None
+            password = _word(text[start:end]).password
             signs = re.search(r"\d", value) is not None and re.search(r"[A-Za-z]", value) is not None
             if (
                 signs
@@ -246,7 +273,6 @@ STATED = Structure(
         "commit {hex40} fixes the token refresh race",
         "primary key is 9c851029-29d5-4a96-b22f-eeaf20321f7e",
     ),
-    sign=rb"(?i)" + ANNOUNCED,
 )
 REVERSED = Structure(
     "reversed-statement",
@@ -256,5 +282,4 @@ REVERSED = Structure(
     {},
     ("use Tundra{dig4}x as the admin password", "`{an32}` is the new api key"),
     ("v2.1.0 is the token service", "4f2c91d is the commit for the token fix"),
-    sign=rb"(?i)[0-9]\S*[ \t]+(?:is|as|ist|als|est|comme|es|como|\xc3\xa9|\xc3\xa8|come)[ \t]",
 )

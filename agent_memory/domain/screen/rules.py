@@ -63,7 +63,6 @@ class Structure:
     why: dict[str, str]
     refuses: tuple[str, ...]
     keeps: tuple[str, ...] = ()
-    sign: bytes = b""  # RE2: what every place holds, plain enough to share one automaton; by default the locator
 
 
 _EXAMPLE = re.compile(r"(?i)example|redact|your[-_]|placeholder|\*\*|\.\.\.|x{6}|0{10}|here$")

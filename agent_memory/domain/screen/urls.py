@@ -85,7 +85,6 @@ USERINFO = Structure(
         "scheme://user:password@host",
         "http://ha:8123/icons/logo@2x.png",
     ),
-    sign=rb"://[^\s@\"'<>]*@",
 )
 BARE_USERINFO = Structure(
     "bare-userinfo",
@@ -94,7 +93,6 @@ BARE_USERINFO = Structure(
     {},
     ("proxy jdoe:Ous{dig6}x@proxy.corp:3128", "root:Marble{dig4}@tcp(db:3306)/app"),
     ("mailto:anna2@lab.example", "memo:1.4.2@sha256:{hex64}", "time 12:30@office"),
-    sign=rb"[:/][^\s@/:\"'<>(]*@",
 )
 HOOK = Structure(
     "capability-url",
@@ -108,5 +106,4 @@ HOOK = Structure(
         "https://a.example/trigger/x/with/key/{an22}",
     ),
     ("https://github.com/acme/webhook/blob/{hex40}/src/app.py", "src/hooks/use-token-list-provider.ts"),
-    sign=rb"(?i)hook|(?:tokens?|keys?|secrets?|ical|calendar|feeds?|reset|invite|magic|verify|activate)/",
 )

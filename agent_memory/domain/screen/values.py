@@ -176,10 +176,13 @@ def names_itself(value: str) -> bool:
     return _CREDENTIAL_WORD.search(value) is not None
 
 
+_TYPED_KINDS = tuple(map(re.compile, (r"\d", r"[A-Z]", r"[a-z]", r"[!#$%^&*?~+@]|\w-\d{3}")))
+_CODE_SIGNS = re.compile(r"[/(){}\[\]<>=|\\]|::")
+
+
 def is_typed_password(value: str) -> bool:
     """Whether a string reads as a password by itself: lower and upper case, digits and a sign, and "
     "nothing of code."""
-    kinds = (r"[a-z]", r"[A-Z]", r"\d", r"[!#$%^&*?~+@]|\w-\d{3}")
-    if len(value) < 8 or not all(re.search(kind, value) for kind in kinds) or re.search(r"[/(){}\[\]<>=|\\]|::", value):
+    if len(value) < 8 or not all(kind.search(value) for kind in _TYPED_KINDS) or _CODE_SIGNS.search(value):
         return False
     return not (is_placeholder(value) or is_measure(value) or re.search(r"@[\w-]+\.|%[0-9A-F]{2}[A-Za-z]", value))

@@ -7,16 +7,21 @@ sign of its disguise, so that plain text is read once.
 
 import base64
 import binascii
+import functools
 import html
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
+
+from agent_memory.domain.screen.nearby import GAP, stretches
 
 MAX_ROUNDS = 3  # a value encoded four times over was not encoded by accident
 # Escapes decoded, and line breaks taken out, of one text. Each is a character or more of the text as sent, so a field
 # of 16 KiB stays at a quarter; a text of more is refused unread, so that hostile text cannot buy time.
 MAX_UNDONE = 1 << 16
+MAX_NEAR_BYTES = 1 << 20
 MAX_BACKSLASHES = 4  # before one escape: quoted twice over
 MAX_BLOBS = 512  # base64 runs decoded per text; a text of more is data, whose first runs say what it is
 
@@ -24,14 +29,14 @@ _INVISIBLE = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff"
 )
 _HYPHENS = "\u058a\u1806\u2010-\u2015\u2043\u2212\u2e3a\u2e3b\ufe58\ufe63\uff0d\u30fb\u207b\u208b"
-_FOLDABLE = re.compile(
-    f"[{_INVISIBLE}{_HYPHENS}\uff01-\uff5e\u3000\u00a0\u2002-\u200a\u202f\U0001d400-\U0001d7ff\u24b6-\u24e9]"
-)
+_FOLDABLES = f"[{_INVISIBLE}{_HYPHENS}\uff01-\uff5e\u3000\u00a0\u2002-\u200a\u202f\U0001d400-\U0001d7ff\u24b6-\u24e9]"
+_FOLDABLE = re.compile(_FOLDABLES)
 _INVISIBLE_RUN = re.compile(f"[{_INVISIBLE}]+")
 _HYPHEN = re.compile(f"[{_HYPHENS}]")
 # Letters of other scripts that look like Latin ones, folded only beside Latin letters so that Russian stays Russian.
-# The marker in RE2 syntax: any hyphen, a soft one included, and invisible characters anywhere inside.
-MARKER_PATTERN = "(?i)d{z}o{z}{h}{z}n{z}o{z}t{z}{h}{z}s{z}t{z}o{z}r{z}e".replace("{z}", f"[{_INVISIBLE}]*").replace(
+# The marker in RE2 syntax: any hyphen, a soft one included, and invisible characters or a line break anywhere inside.
+_INSIDE = f"(?:[{_INVISIBLE}]|[\\\\\"']?\\r?\\n[ \\t>|*+\"']*)*"
+MARKER_PATTERN = "(?i)d{z}o{z}{h}{z}n{z}o{z}t{z}{h}{z}s{z}t{z}o{z}r{z}e".replace("{z}", _INSIDE).replace(
     "{h}", f"[{_HYPHENS}\u00ad-]"
 )
 # Runs of base64, broken over lines or not.
@@ -55,31 +60,63 @@ class TooDisguised(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One reading of a text. `plain` is the text as sent; `joined` has its lines joined, so its values "
-    "need be long."""
+    """One reading of a text, in UTF-8. `plain` is the text as sent; `joined` has its lines joined, so its values need
+    be long."""
 
-    text: str
+    data: bytes
     plain: bool = False
     joined: bool = False
 
 
-def readings(text: str, decode_blobs: Callable[[str], str]) -> Iterator[View]:
-    """Readings of a text, the text as sent first; the later ones only where they differ.
+def readings(text: str, decode_blobs: Callable[[bytes], str]) -> Iterator[View]:
+    """Readings of a text, the text as sent first; the later ones hold only what stands around a disguise.
 
     `decode_blobs` answers the texts that stand in base64 inside a text, joined by newlines.
     Raises: TooDisguised: where a reading would be that cannot be built in bounded time.
     """
-    text = text.encode("utf-8", "replace").decode()  # a lone surrogate becomes "?", so that offsets stay
-    yield View(text, plain=True)
-    opened = undisguised(text)
-    if opened != text:
+    data = text.encode("utf-8", "replace")  # a lone surrogate becomes "?", so that offsets stay
+    yield View(data, plain=True)
+    known = [data]
+    opened = _changed(stretches(data, _escaped()), undisguised)
+    if opened:
+        known.append(opened)
         yield View(opened)
-    joined = _joined(opened)
-    if joined != opened:
+    joined = _changed(GAP.join(stretches(each, _broken()) for each in known), _joined)
+    if joined:
         yield View(joined, joined=True)
-    blobs = decode_blobs(opened)
+    blobs = "\n".join(filter(None, map(decode_blobs, known)))
     if blobs:
-        yield View(undisguised(blobs))
+        yield View(undisguised(blobs).encode())
+
+
+def _changed(near: bytes, undo: Callable[[str], str]) -> bytes:
+    """What stands around disguises with the disguises undone; nothing when that changes nothing."""
+    if len(near) > MAX_NEAR_BYTES:
+        raise TooDisguised
+    text = near.decode("utf-8", "ignore")
+    undone = undo(text)
+    return undone.encode("utf-8", "replace") if undone != text else b""
+
+
+@functools.lru_cache(maxsize=1)
+def _escaped() -> Any:
+    """Finds what `undisguised` undoes."""
+    import re2  # here and not above: a start that screens nothing need not pay for it
+
+    return re2.compile(
+        r"\\+[unrtfbx\"'/]|%[0-9A-Fa-f]{2}|&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]{2,8}\d?);|" + _FOLDABLES
+    )
+
+
+@functools.lru_cache(maxsize=1)
+def _broken() -> Any:
+    """Finds line breaks that may stand inside a key: one of the words beside the break holds a digit."""
+    import re2
+
+    key = r"[A-Za-z0-9_\-+/=.%~!*&?^]"
+    end = r"(?::|[\\\"'][ \t]?[+.,]?)"  # of a line that goes on in the next
+    indent = r"\r?\n[ \t>|*+]*[\"']?"
+    return re2.compile(f"[0-9]{key}*{end}?{indent}{key}|(?:{key}|{end}){indent}{key}*[0-9]")
 
 
 def _joined(text: str) -> str:

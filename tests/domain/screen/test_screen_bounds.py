@@ -73,7 +73,7 @@ def test_a_full_field_of_dense_notes_is_read_to_its_end() -> None:
     assert screen_text(text) is None
 
 
-@pytest.mark.parametrize("piece", ["&lt;", "%41x", "a\n", "\\x"])
+@pytest.mark.parametrize("piece", ["&lt;", "%41x", "a1\n", "\\n"])
 def test_more_disguises_than_a_field_can_hold_are_refused_and_a_full_field_is_read(piece: str) -> None:
     assert screen_text(piece * (views.MAX_UNDONE + 1)) == engine.TOO_DENSE
     assert marked_do_not_store(piece * (views.MAX_UNDONE + 1))
