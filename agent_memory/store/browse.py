@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from apsw import Connection
 
 RANKED_MAX: Final = 200  # matches by words that can be paged through; a better query finds more than a longer list
+READ_MAX_BYTES: Final = 4 * 1024 * 1024  # of superseded texts in one search: some 30 ms, in which nobody can write
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +62,13 @@ def newest(conn: Connection, filters: Filters, *, before: int | None, limit: int
 
 
 def matching(
-    conn: Connection, match: str, filters: Filters, *, weights: tuple[float, float, float], skip: int, limit: int
+    conn: Connection, match: str, filters: Filters, *, weights: tuple[float, float, float]
 ) -> list[ListedRecord]:
-    """Live records that hold words of a full-text expression, best first, equal scores by `seq`.
-
-    Superseded records are not in the full-text index and are never found here.
+    """Live records that hold words of a full-text expression, best first, equal scores by `seq`; at most RANKED_MAX.
 
     Args:
       match: an FTS5 expression from `retrieval.plan`; empty finds nothing.
       weights: bm25 weights of title, content and extra terms.
-      skip: how many better matches are left out.
     """
     if not match:
         return []
@@ -79,11 +77,39 @@ def matching(
         f"SELECT {_FIELDS} FROM ("
         " SELECT records.seq AS place, bm25(records_fts, ?, ?, ?) AS score"
         " FROM records_fts CROSS JOIN records INDEXED BY records_scope ON records.seq = records_fts.rowid"
-        f" WHERE records_fts MATCH ? AND {where} ORDER BY score, records.seq LIMIT ? OFFSET ?"
+        f" WHERE records_fts MATCH ? AND {where} ORDER BY score, records.seq LIMIT ?"
         ") AS best JOIN records ON records.seq = best.place ORDER BY score, records.seq",
-        (*weights, match, *bindings, max(min(limit, RANKED_MAX - skip), 0), skip),
+        (*weights, match, *bindings, RANKED_MAX),
     )
     return [ListedRecord(*row) for row in rows]
+
+
+def superseded_holding(conn: Connection, words: Sequence[str], filters: Filters) -> tuple[list[ListedRecord], bool]:
+    """Superseded records whose title and content hold every word, newest first; at most RANKED_MAX.
+
+    No index has them, so the newest are read one after the other, up to a size.
+    Returns: the records, and whether all were read.
+    """
+    if "superseded" not in filters.statuses or not words:
+        return [], True
+    where, bindings = _where(replace(filters, statuses=("superseded",)))
+    rows = conn.execute(
+        f"SELECT {_FIELDS}, records.content FROM (SELECT seq AS place FROM records INDEXED BY records_scope"
+        f" WHERE {where} ORDER BY seq DESC) JOIN records ON records.seq = place ORDER BY place DESC",
+        bindings,
+    )
+    wanted = [word.casefold() for word in words]
+    found: list[ListedRecord] = []
+    left = READ_MAX_BYTES
+    for *fields, content in rows:
+        record = ListedRecord(*fields)
+        text = f"{record.title}\n{content}".casefold()
+        if all(word in text for word in wanted):
+            found.append(record)
+        left -= len(text) + 200  # of the fields beside
+        if left < 0 or len(found) == RANKED_MAX:
+            return found, False
+    return found, True
 
 
 def predecessors(conn: Connection, record_id: str, *, limit: int) -> list[ListedRecord]:

@@ -18,7 +18,7 @@ from apsw import Connection
 from agent_memory.domain.errors import ServiceError
 from agent_memory.logs import Log
 from agent_memory.store import audit, backup
-from agent_memory.store.connection import fold_log
+from agent_memory.store.connection import BUSY_MS, fold_log
 from agent_memory.store.migrations import drop_safety_copies
 from agent_memory.store.worker import Store
 
@@ -45,7 +45,7 @@ def due(conn: Connection) -> bool:
 def scrub(conn: Connection, *, path: Path, now: str) -> bool:
     """Remove the traces of every erasure so far. Runs outside a transaction, and bears repeating.
 
-    Costs one rewrite of the file: 10,000 records (25 MB) take about 0.15 s and as much memory as the file is large.
+    Costs one rewrite of the file: 10,000 records (25 MB) take about 0.15 s, and twice the file in room on the disk.
     Returns: False when there was nothing to do.
     Raises: apsw.Error: a reader in another process holds the WAL, or the disk is full; OSError: a copy cannot be
       removed. The scrub stays due.
@@ -58,10 +58,29 @@ def scrub(conn: Connection, *, path: Path, now: str) -> bool:
         shutil.rmtree(left)
     if dead_separators(conn):
         rebuild_index(conn)
-    conn.execute("VACUUM")
+    rewrite(conn.filename, conn.open_vfs)
     fold_log(conn)
     audit.note(conn, at=now, client="server", action=SCRUB)
     return True
+
+
+def rewrite(path: str, vfs: str) -> None:
+    """Write the whole file anew, by way of a file without a name in the data folder; a crash leaves nothing of it.
+
+    On a connection of its own: the store's keeps all that is temporary in memory (statement journals hold what is being
+    erased), which for this would be as much as the file is large, and a Raspberry Pi has not got it.
+    Raises: apsw.Error: a reader in another process, or the disk is full.
+    """
+    conn = Connection(path, vfs=vfs)
+    try:
+        conn.set_busy_timeout(BUSY_MS)
+        conn.pragma("secure_delete", True)
+        conn.pragma("temp_store", 1)
+        conn.pragma("temp_store_directory", str(Path(path).parent))
+        conn.execute("VACUUM")
+    finally:
+        conn.pragma("temp_store_directory", "")  # it is the process's, not the connection's
+        conn.close()
 
 
 def dead_separators(conn: Connection) -> list[bytes]:

@@ -92,7 +92,7 @@ class ReportResult(Result):
 @tool("write", idempotent=True)
 async def memory_anchor_report(call: Call, args: ReportArguments) -> ReportResult:
     """Report what became of path:, host: and url: anchors you can see; unavailable means you could not look."""
-    call.services.screen.refuse([("reports.detail", report.detail or "") for report in args.reports])
+    await call.services.refuse([("reports.detail", report.detail or "") for report in args.reports])
     now = call.services.stamp()
 
     def work(conn: Connection) -> ReportResult:

@@ -37,7 +37,7 @@ async def memory_corroborate(call: Call, args: CorroborateArguments) -> Corrobor
     """
     record_id = full_id("id", args.id)
     quote = check_text("quote", args.quote, max_bytes=QUOTE_MAX_BYTES)
-    call.services.screen.refuse([("quote", quote), ("agent", args.agent or "")])
+    await call.services.refuse([("quote", quote), ("agent", args.agent or "")])
     now, witness = call.services.stamp(), call.identity.name
 
     def work(conn: Connection) -> Record:

@@ -1,9 +1,12 @@
 """What tools work with: the store, the clock, and the options that concern them, as plain values."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import trio
 
 from agent_memory.domain import namespaces
 from agent_memory.domain.namespaces import ForgeRules, Scopes
@@ -17,6 +20,8 @@ from agent_memory.store.worker import Store
 
 if TYPE_CHECKING:
     from agent_memory.homeassistant.states import EntityStates
+
+JUDGED_AT_ONCE_CHARS: Final = 64 * 1024  # some 10 ms; what is longer would keep every other request waiting
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +51,21 @@ class Services:
     policy: Policy
     now: Callable[[], datetime]
     entropy: Callable[[int], bytes]
+    judging: trio.CapacityLimiter = field(default_factory=partial(trio.CapacityLimiter, 1))
+
+    async def refuse(self, fields: Iterable[tuple[str, str]]) -> None:
+        """Pass named texts through the screen. Raises: SecretRefused: names field and pattern, never the value."""
+        given = list(fields)
+        if sum(len(text) for _, text in given) <= JUDGED_AT_ONCE_CHARS:
+            self.screen.refuse(given)
+        else:
+            await trio.to_thread.run_sync(self.screen.refuse, given, limiter=self.judging)
+
+    async def pattern(self, text: str) -> str | None:
+        """Name of the pattern that refuses a text, None when it may be kept."""
+        if len(text) <= JUDGED_AT_ONCE_CHARS:
+            return self.screen.pattern(text)
+        return await trio.to_thread.run_sync(self.screen.pattern, text, limiter=self.judging)
 
     def stamp(self) -> str:
         """The present moment as stored."""

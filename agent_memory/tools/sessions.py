@@ -14,9 +14,9 @@ from agent_memory.domain import namespaces
 from agent_memory.domain.errors import InvalidArgument
 from agent_memory.domain.records import CONTENT_MAX_BYTES, TITLE_MAX_CHARS, Draft, check_text, draft
 from agent_memory.domain.screen import MARKER, marked_do_not_store, screened
-from agent_memory.domain.screen.memo import ScreenMemo
 from agent_memory.store import audit, jobs, receipts, records
 from agent_memory.tools.registry import Arguments, Call, Result, tool
+from agent_memory.tools.services import Services
 from agent_memory.tools.writing import spellings
 
 OP_ID: Final = re.compile(r"[A-Za-z0-9_-]{8,64}")
@@ -52,7 +52,7 @@ async def memory_session_close(call: Call, args: CloseArguments) -> CloseResult:
     """End a session: what was done and what is left. With op_id a retry returns the first result."""
     if args.op_id is not None and not OP_ID.fullmatch(args.op_id):
         raise InvalidArgument("op_id", "must be 8 to 64 of A-Za-z0-9_-")
-    close = _check(args, call.services.screen)
+    close = await _check(args, call.services)
     services, client = call.services, call.identity.name
     digest = _digest(args)
     now, session_id = services.stamp(), services.new_id()
@@ -93,16 +93,16 @@ async def memory_session_close(call: Call, args: CloseArguments) -> CloseResult:
     return await services.store.write(work)
 
 
-def _check(args: CloseArguments, screen: ScreenMemo) -> _Close:
+async def _check(args: CloseArguments, services: Services) -> _Close:
     namespace = namespaces.validate(args.namespace)
     summary = check_text("summary", args.summary, max_bytes=CONTENT_MAX_BYTES)
-    screen.refuse(
+    await services.refuse(
         [("summary", summary), *spellings("namespace", [args.namespace], [namespace]), ("agent", args.agent or "")]
     )
     if args.notes is None or not args.notes.strip():
         return _Close(namespace, summary, None, None)
     # Judged as sent, before any cleaning could take the marker apart. The summary is kept all the same.
-    pattern = MARKER if marked_do_not_store(args.notes) else screen.pattern(args.notes)
+    pattern = MARKER if marked_do_not_store(args.notes) else await services.pattern(args.notes)
     if pattern is not None:
         return _Close(namespace, summary, None, pattern)
     return _Close(namespace, summary, check_text("notes", args.notes, max_bytes=NOTES_MAX_BYTES), None)

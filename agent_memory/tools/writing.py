@@ -74,7 +74,7 @@ async def memory_store(call: Call, args: StoreArguments) -> StoreResult:
     ties = check_anchors(args.anchors or ())
     replaced = None if args.supersedes is None else full_id("supersedes", args.supersedes)
     texts = record_texts(checked, ties, namespace=args.namespace, tags=args.tags or (), anchors=args.anchors or ())
-    call.services.screen.refuse([*texts, ("agent", args.agent or "")])
+    await call.services.refuse([*texts, ("agent", args.agent or "")])
     record_id, now, writer = services.new_id(), services.stamp(), call.identity.name
 
     def work(conn: Connection) -> Record:
@@ -125,7 +125,7 @@ async def memory_update(call: Call, args: UpdateArguments) -> UpdateResult:
     changes, ties = _check_changes(args.changes)
     if args.revision < 1:
         raise InvalidArgument("revision", "must be 1 or more, as a reading tool returned it")
-    call.services.screen.refuse(_change_texts(changes, ties or (), args.changes))
+    await call.services.refuse(_change_texts(changes, ties or (), args.changes))
     now, writer = call.services.stamp(), call.identity.name
 
     def work(conn: Connection) -> RecordView:
@@ -167,7 +167,7 @@ async def memory_forget(call: Call, args: ForgetArguments) -> ForgetResult:
     """
     record_id = full_id("id", args.id)
     reason = None if args.reason is None else check_line("reason", args.reason, REASON_MAX_CHARS)
-    call.services.screen.refuse([("reason", reason or "")])
+    await call.services.refuse([("reason", reason or "")])
     now, writer = call.services.stamp(), call.identity.name
 
     def work(conn: Connection) -> tuple[str, int]:

@@ -2,6 +2,7 @@
 
 import os
 import random
+from contextlib import suppress
 from pathlib import Path
 
 import apsw
@@ -75,6 +76,32 @@ def test_none_of_many_erased_texts_leaves_a_byte_in_any_page(tmp_path: Path, see
     assert conn.execute("PRAGMA integrity_check").get == "ok"
     conn.close()
     print(f"left before the scrub: {len(before)} of {len(gone)}")
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
+def test_the_file_is_rewritten_by_way_of_a_nameless_file_beside_it_and_not_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conn = open_empty(tmp_path)
+    with conn:
+        conn.execute("CREATE TABLE filler (x)")
+        conn.executemany("INSERT INTO filler VALUES (randomblob(?))", [(1_000,)] * 8_000)
+    open_files: set[str] = set()
+
+    def look() -> bool:
+        for each in Path("/proc/self/fd").iterdir():
+            with suppress(OSError):
+                open_files.add(str(each.readlink()))
+        return False
+
+    look()
+    before = set(open_files)
+    monkeypatch.setattr(apsw, "connection_hooks", [lambda made: made.set_progress_handler(look, 10_000)])
+    scrub.rewrite(conn.filename, conn.open_vfs)
+    temporary = {each for each in open_files - before if each.endswith(" (deleted)")}
+    assert {str(Path(each).parent) for each in temporary} == {str(tmp_path)}
+    assert not conn.execute("PRAGMA temp_store_directory").fetchall()
+    conn.close()
 
 
 def test_a_scrub_is_due_after_an_erasure_and_not_after_the_scrub(tmp_path: Path) -> None:

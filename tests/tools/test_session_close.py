@@ -1,5 +1,6 @@
 """The seed's Session close and Screen rows: receipts, refused notes, what is kept and what is queued."""
 
+import threading
 from datetime import timedelta
 from typing import Any
 
@@ -8,9 +9,11 @@ import trio
 
 from agent_memory.domain.errors import Conflict, Expired, InvalidArgument, SecretRefused
 from agent_memory.domain.screen import MARKER, screened
+from agent_memory.domain.screen.memo import ScreenMemo
 from agent_memory.nursery.retention import purge_once
 from agent_memory.store.worker import Store
-from support.world import ELSEWHERE, HERE, World, open_world
+from agent_memory.tools.services import JUDGED_AT_ONCE_CHARS
+from support.world import ELSEWHERE, HERE, SECRET, World, open_world
 
 MODEL = "http://127.0.0.1:9"
 CLOSE = {"namespace": HERE, "summary": "Moved the tests.", "notes": "The old runner hung.", "op_id": "close-0001"}
@@ -248,3 +251,26 @@ async def test_candidates_are_pending_in_bootstrap_and_listed_by_timeline_with_r
     assert (await model_world.call("bootstrap", namespace=HERE))["candidates_pending"] == 1
     active = await model_world.call("timeline", namespace=HERE)
     assert next((record["title"], record["revision"]) for record in active["records"]) == ("Session 2.", 2)
+
+
+async def test_a_long_text_is_judged_beside_the_event_loop(world: World) -> None:
+    """Notes of 256 KiB take 70 ms, in which every other request would wait."""
+    judged: set[tuple[bool, bool]] = set()  # (is long, in the event loop's thread)
+
+    class Watched(ScreenMemo):
+        def pattern(self, text: str) -> str | None:
+            judged.add((len(text) > JUDGED_AT_ONCE_CHARS, threading.current_thread() is threading.main_thread()))
+            return super().pattern(text)
+
+    long = "The relay listens. " * (200_000 // 19)
+    object.__setattr__(world.services, "screen", Watched())
+    record_id = await world.remember("t", anchors=["path:a"])
+    await world.call("session_close", namespace=HERE, summary="Done.", notes=long)
+    await world.call("store", namespace=HERE, type="fact", title="t", content="c", agent=long)
+    await world.call("corroborate", id=record_id, quote="Seen.", stance="corroborates", agent=long)
+    await world.call("anchor_report", reports=[{"id": record_id, "anchor": "path:a", "state": "ok", "detail": long}])
+    assert (True, False) in judged
+    assert (True, True) not in judged
+    assert (False, True) in judged
+    refused = await world.call("session_close", namespace=HERE, summary="Done.", notes=long + SECRET)
+    assert refused["notes_refused"]

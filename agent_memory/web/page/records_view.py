@@ -64,10 +64,12 @@ def read(conn: Connection, listing: Listing, *, match: str, now: datetime) -> Re
     counts = statistics.record_counts(conn)
     names = tuple(dict.fromkeys(count.namespace for count in counts))[:NAMESPACES_OFFERED]
     if listing.text:
-        found = _by_words(conn, listing, match)
-        count = "the best matches first" if found or listing.start else "no live record holds these words"
+        every, complete = _by_words(conn, listing, match)
+        found = every[listing.start : listing.start + PAGE_RECORDS + 1]
+        count = "the best matches first" if every else "no such record holds these words"
         if "superseded" in STATUSES[listing.status]:
-            count += "; words find live records only, superseded ones are listed without"
+            count += ", then superseded records with all the words" if every else ""
+            count += "" if complete else "; of those the newest were looked at"
         following = listing.at(listing.start + PAGE_RECORDS)
     else:
         found = browse.newest(conn, listing.filters, before=listing.start or None, limit=PAGE_RECORDS + 1)
@@ -107,14 +109,15 @@ def line(row: ListedRecord, now: datetime) -> Line:
     )
 
 
-def _by_words(conn: Connection, listing: Listing, match: str) -> list[ListedRecord]:
-    """Matches by words; what looks like an id or the start of one finds that record first."""
+def _by_words(conn: Connection, listing: Listing, match: str) -> tuple[list[ListedRecord], bool]:
+    """Matches by words, superseded ones last; what looks like an id or the start of one finds that record first.
+
+    Returns: the matches, and whether every superseded record was looked at.
+    """
     plain = listing.text.lower().replace("-", "")
     named = []
-    if not listing.start and _ID.fullmatch(plain):
+    if _ID.fullmatch(plain):
         named = browse.lines(conn, [record.id for record in records.matches(conn, plain, None)])
-    ids = {row.id for row in named}
-    found = browse.matching(
-        conn, match, listing.filters, weights=BM25_WEIGHTS, skip=listing.start, limit=PAGE_RECORDS + 1
-    )
-    return [*named, *(row for row in found if row.id not in ids)]
+    found = browse.matching(conn, match, listing.filters, weights=BM25_WEIGHTS)
+    old, complete = browse.superseded_holding(conn, listing.text.split(), listing.filters)
+    return list({row.id: row for row in (*named, *found, *old)}.values()), complete

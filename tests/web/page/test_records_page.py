@@ -3,6 +3,9 @@
 import re
 from html import unescape
 
+import pytest
+
+from agent_memory.store import browse
 from support.page import IMAGE, QUOTES, SCRIPT, SECRET_TEXT, Page, fill
 from support.world import ELSEWHERE, HERE, World
 
@@ -40,6 +43,39 @@ async def test_the_form_leads_to_a_link_that_finds_by_words(world: World) -> Non
     found = await page.get(where.removeprefix("."))
     assert titles(found.body) == ["Cache of prices"]
     assert 'value="concat( union select (thirty) ../"' in unescape(found.body.decode())
+
+
+async def test_words_find_superseded_records_too_where_the_list_shows_them(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replaced = [await world.remember(f"Relay {number}", "Listens on Größe 7017.") for number in range(60)]
+    for number, old in enumerate(replaced):
+        await world.remember(f"Relay anew {number}", "Nothing.", supersedes=old)
+    page = Page(world)
+
+    async def found(text: str, status: str) -> tuple[list[str], str]:
+        where = (await page.post("/records", {"text": text, "status": status})).headers["location"]
+        seen: list[str] = []
+        path = where.removeprefix(".")
+        while path:
+            body = (await page.get(path)).body.decode()
+            seen += titles(body.encode())
+            following = re.search(r'rel="next" href="\./(.*?)"', body)
+            path = f"/{unescape(following[1])}" if following else ""
+        return seen, unescape(body)
+
+    newest_first = [f"Relay {number}" for number in reversed(range(60))]
+    assert (await found("GRÖSSE relay", "superseded"))[0] == newest_first
+    seen, said = await found("relay", "all")
+    assert (len(seen), seen[60:]) == (120, newest_first)
+    assert "then superseded records with all the words" in said
+    assert (await found("relay nowhere", "superseded"))[0] == []
+    assert "Relay 1" not in (await found("relay", "live"))[0]
+    monkeypatch.setattr(browse, "READ_MAX_BYTES", 2_000)
+    seen, said = await found("relay", "superseded")
+    assert 0 < len(seen) < 60
+    assert seen == newest_first[: len(seen)]
+    assert "of those the newest were looked at" in said
 
 
 async def test_an_id_or_its_start_finds_the_record(world: World) -> None:
