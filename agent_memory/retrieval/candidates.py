@@ -40,10 +40,3 @@ class Hit:
     score: float
     why: tuple[str, ...]
     cosine: float | None = None
-
-
-def is_turn(position: int | None) -> bool:
-    """Whether a record at this place of its session has others before it: it is ranked with its neighbours then, which
-    may stand further down in the lists, and ranking takes `weights.pool` of each instead of `weights.pool_of_notes`.
-    """
-    return position is not None and position > 1

@@ -1,9 +1,8 @@
 """Finding records for a query, for search and for packets: plan, vectors, full text, ranking, records."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain, islice
 from typing import Annotated, Final, TypeVar
 
 import outcome
@@ -15,9 +14,10 @@ from agent_memory.domain.evidence import evidence_factor, why
 from agent_memory.domain.namespaces import Scopes
 from agent_memory.domain.records import Record
 from agent_memory.encoder.protocol import Vector
-from agent_memory.retrieval.candidates import Candidate, is_turn
+from agent_memory.retrieval.candidates import Candidate
 from agent_memory.retrieval.fusion import Ranking, Similarity, is_weak, rank
 from agent_memory.retrieval.plan import QueryPlan
+from agent_memory.retrieval.sessions import NEIGHBOURS
 from agent_memory.retrieval.weights import WEIGHTS
 from agent_memory.store import anchors, records, search
 from agent_memory.store.search import Facts, Filters
@@ -80,7 +80,7 @@ async def find(services: Services, wanted: Wanted) -> Found:
     text: _ByText | None = None
     if key and vector is None:
         text, vector = await _beside(
-            partial(services.store.read, partial(_by_text_at_once, wanted=wanted, plan=plan)),
+            partial(services.store.read, partial(_by_text, wanted=wanted, plan=plan)),
             partial(services.query_vectors.ask, key, plan.text),
         )
     return await services.store.read(
@@ -131,22 +131,19 @@ async def earlier_like(services: Services, candidate: Record, limit: int) -> lis
 
 @dataclass(frozen=True, slots=True)
 class _ByText:
-    """(id, bm25) of what the words of the query find, and of what their translations find, best first."""
+    """bm25 by id of what the words of the query find, and of what their translations find, best first."""
 
-    matched: Iterable[tuple[str, float]]
-    translated: Iterable[tuple[str, float]]
+    matched: dict[str, float]
+    translated: dict[str, float]
 
 
 def _by_text(conn: Connection, *, wanted: Wanted, plan: QueryPlan) -> _ByText:
-    """Lists that are looked up while they are read, in the same visit of the store."""
-    matches = partial(search.full_text, conn, scopes=wanted.scopes, filters=wanted.filters, weights=BM25_WEIGHTS)
-    return _ByText(matches(plan.match), matches(plan.translated))
+    found = partial(search.full_text, conn, scopes=wanted.scopes, filters=wanted.filters, weights=BM25_WEIGHTS)
+    return _ByText(*(dict(found(match, limit=_pool(wanted))) for match in (plan.match, plan.translated)))
 
 
-def _by_text_at_once(conn: Connection, *, wanted: Wanted, plan: QueryPlan) -> _ByText:
-    """As many of them as ranking may need, for another visit."""
-    found, most = _by_text(conn, wanted=wanted, plan=plan), WEIGHTS.pool + len(wanted.exclude)
-    return _ByText(list(islice(found.matched, most)), list(islice(found.translated, most)))
+def _pool(wanted: Wanted) -> int:
+    return WEIGHTS.pool + len(wanted.exclude)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,23 +162,8 @@ def _by_meaning(conn: Connection, services: Services, wanted: Wanted, key: str, 
     if answering is None or answering.key != key:
         return None
     within = search.filtered_ids(conn, wanted.scopes, wanted.filters) if wanted.filters.any else None
-    near = answering.index.search(vector, answering.reach, WEIGHTS.pool + len(wanted.exclude), within=within)
+    near = answering.index.search(vector, answering.reach, _pool(wanted), within=within)
     return _ByMeaning(near, partial(answering.index.cosines, vector), answering.index.similarity)
-
-
-class _Lists:
-    """What was found in each way, read as far as it is needed."""
-
-    def __init__(self, *sources: Iterable[tuple[str, float]]) -> None:
-        self._sources = [iter(source) for source in sources]
-        self.values: list[dict[str, float]] = [{} for _ in sources]
-
-    def read(self, most: int) -> list[str]:
-        """Read on until there are so many of each list. Returns: the ids that were in none before."""
-        before = set[str]().union(*self.values)
-        for source, values in zip(self._sources, self.values, strict=True):
-            values.update(islice(source, most - len(values)))
-        return [each for each in dict.fromkeys(chain(*self.values)) if each not in before]
 
 
 def _find(
@@ -197,15 +179,17 @@ def _find(
     """Rank in one visit of the store, in which no record changes: a cosine is that of the text in the hit."""
     text = text or _by_text(conn, wanted=wanted, plan=plan)
     meaning = None if vector is None else _by_meaning(conn, services, wanted, key, vector)
-    lists = _Lists(text.matched, text.translated, meaning.near if meaning else ())
-    facts = _facts(conn, lists, wanted, WEIGHTS.pool_of_notes)
-    if any(is_turn(each.session_place) for each in facts):
-        facts += _facts(conn, lists, wanted, WEIGHTS.pool)
-    matched, translated, _ = lists.values
+    found = [*text.matched, *text.translated]
+    if meaning:
+        found += [record_id for record_id, _ in meaning.near]
+        best = list(text.matched)[: WEIGHTS.around]
+        found += search.around(conn, best, scopes=wanted.scopes, filters=wanted.filters, places=NEIGHBOURS)
+    ids = [each for each in dict.fromkeys(found) if not each.startswith(wanted.exclude)]
+    facts = search.facts(conn, ids, wanted.scopes, wanted.filters)
     cosines = meaning.cosines([each.id for each in facts]) if meaning else {}
     if wanted.min_cosine is not None:
         facts = [each for each in facts if cosines.get(each.id, -2.0) >= wanted.min_cosine]
-    kept = [_candidate(each, matched, translated, cosines) for each in facts]
+    kept = [_candidate(each, text, cosines) for each in facts]
     ranking: Ranking = services.policy.fusion if meaning else "fts5"
     similarity = meaning.similarity if meaning else None
     ranked = rank(kept, plan, ranking=ranking, limit=wanted.limit, similarity=similarity)
@@ -215,20 +199,10 @@ def _find(
         Hit(rows[hit.id], hit.score, _why(rows[hit.id], hit.why), hit.cosine, tuple(missing.get(hit.id, ())))
         for hit in ranked
     ]
-    return Found(hits, ranking, len(matched), _coverage(matched, plan), is_weak(kept, plan))
+    return Found(hits, ranking, len(text.matched), _coverage(text.matched, plan), is_weak(kept, plan))
 
 
-def _facts(conn: Connection, lists: _Lists, wanted: Wanted, most: int) -> list[Facts]:
-    """Facts of the records that reading the lists so far brings up."""
-    ids = lists.read(most + len(wanted.exclude))
-    return search.facts(
-        conn, [each for each in ids if not each.startswith(wanted.exclude)], wanted.scopes, wanted.filters
-    )
-
-
-def _candidate(
-    facts: Facts, matched: Mapping[str, float], translated: Mapping[str, float], cosines: Mapping[str, float]
-) -> Candidate:
+def _candidate(facts: Facts, text: _ByText, cosines: Mapping[str, float]) -> Candidate:
     # By position, in the order of the fields: keywords cost 400 candidates a third of a millisecond.
     return Candidate(
         facts.id,
@@ -240,8 +214,8 @@ def _candidate(
         # Two projects may use the same session id; their records are no conversation.
         f"{facts.namespace} {facts.session}" if facts.session else "",
         facts.session_place or 0,
-        matched.get(facts.id),
-        translated.get(facts.id),
+        text.matched.get(facts.id),
+        text.translated.get(facts.id),
         cosines.get(facts.id),
         evidence_factor(facts.confidence, facts.effective_confidence),
     )

@@ -145,7 +145,9 @@ class RecordsWalk(RuleBasedStateMachine):
                 if not terms:
                     continue
                 scopes, match = Scopes((namespace,), False), fts_query(terms[:1])
-                hits = search.full_text(self.conn, match, scopes=scopes, filters=Filters(), weights=(2, 1, 1))
+                hits = search.full_text(
+                    self.conn, match, scopes=scopes, filters=Filters(), weights=(2, 1, 1), limit=500
+                )
                 found = {record_id for record_id, _ in hits}
                 wanted = {
                     key
