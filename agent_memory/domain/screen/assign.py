@@ -50,12 +50,12 @@ def named_value(
     Returns: the pattern's name, or None when the pair states no credential.
     """
     promise = names.promise(name, in_url=in_url)
-    if promise is Promise.NOTHING or not value or values.is_documented(value):
+    if promise is Promise.NOTHING or not value:
         return None
     if (not quoted and values.is_code(value)) or _TEMPLATE.search(value):
         return None
     shape = values.look(value)
-    if shape is Look.NOTHING or (shape is Look.WORD and compared):
+    if shape is Look.NOTHING or (shape is Look.WORD and compared) or values.is_documented(value):
         return None
     if promise is Promise.PASSWORD:
         return "named-password" if _is_password(name, value, shape, quoted, alone) else None

@@ -29,7 +29,7 @@ FIELD_CHARS = 16 << 10
 # Places found in a longer text over all its readings, and what the different ones cost to judge (`Structure.cost`). A
 # text of more is refused unread, so that hostile text cannot buy time.
 MAX_PLACES = 6144
-MAX_COST = 2560
+MAX_COST = 2400
 TOKEN_COST = 3  # of naming a token and judging how random it is
 # What RE2 may keep of one compiled automaton. All token rules in one need 10 MB on text that looks like keys; with the
 # 8 MB of RE2's default it forgets them over and over and is fifty times slower. Plain text fills a hundredth.

@@ -59,7 +59,8 @@ def _is_sasl(value: str) -> bool:
 
 
 def _cookie(place: Window) -> str | None:
-    line = (place.text + place.after).partition("\n")[0][:_LINE_CHARS]
+    # What stands behind a next "cookie" is read at its own place.
+    line = place.text + place.after.partition("\n")[0].partition("ookie")[0][:_LINE_CHARS]
     for before, equals, value in (pair.partition("=") for pair in _BETWEEN_PAIRS.split(line)):
         backwards = _NAME_END.match(before[::-1]) if equals and value else None
         name = backwards.group()[::-1] if backwards else ""

@@ -73,8 +73,12 @@ def _compiled(pattern: str) -> Any:
 
 def _found(pattern: str, text: str, start: int) -> list[tuple[int, int]]:
     """Where a long alternation stands in a text, from an offset on: the first few places, a sentence has no more."""
-    read = text.encode() if text.isascii() else text  # RE2 takes bytes as they are, and counts offsets in a str
-    return [found.span() for found in islice(_compiled(pattern).finditer(read, start), _MOST_FOUND)]
+    data = text.encode()
+    first = start if text.isascii() else len(text[:start].encode())
+    spans = [found.span() for found in islice(_compiled(pattern).finditer(data, first), _MOST_FOUND)]
+    if len(data) == len(text):
+        return spans
+    return [(len(data[:begin].decode()), len(data[:end].decode())) for begin, end in spans]
 
 
 def announced_in(text: str, start: int) -> list[tuple[int, int]]:
@@ -198,11 +202,15 @@ def _code(rest: str) -> bool:
 
 def _says_secret(value: str, says: bool, password: bool, joined: bool) -> bool:
     value = value.rstrip(".,;:)]}>」』。")
+    return _looks_secret(value, says, password, joined) and not values.is_documented(value)
+
+
+def _looks_secret(value: str, says: bool, password: bool, joined: bool) -> bool:
     if value.isdigit():
         return password and says and len(value) >= 4 and not re.fullmatch(r"(?:19|20)\d\d", value)
     if value.isalpha() and len(value) < 16:
         return False  # most words of prose: too short for a random string, and nothing in it that makes a password
-    if values.is_measure(value) or values.is_code(value) or values.is_documented(value) or "//" in value[:12]:
+    if values.is_measure(value) or values.is_code(value) or "//" in value[:12]:
         return False
     shape = values.look(value)
     if _NO_SECRET.search(value):
