@@ -19,6 +19,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
+from hostile import RECIPES  # noqa: E402
+
 from agent_memory.domain.screen import engine  # noqa: E402
 
 DATA = ROOT / "tests" / "domain" / "screen" / "data"
@@ -74,6 +76,7 @@ def hostile() -> dict[str, str]:
         "groups": "AAAAA-", "quotes": '"',
     }  # fmt: skip
     texts = {name: piece * (MIB // len(piece.encode())) for name, piece in pieces.items()}
+    texts |= {name: recipe.text() for name, recipe in RECIPES.items()}
     texts["base64"] = "".join(source.choices("ABCDEFGHIJKabcdefghijk0123456789+/", k=MIB))
     texts["random ascii"] = "".join(chr(source.randrange(32, 127)) for _ in range(MIB))
     return texts
@@ -102,7 +105,7 @@ def times() -> None:
     print(f"2 KB of prose: {milliseconds(prose, 5):.2f} ms")
     for name, text in hostile().items():
         pattern = refuses(engine.default(), text)
-        print(f"1 MiB of {name:16}{milliseconds(text, 2):9.1f} ms  {pattern or 'kept'}")
+        print(f"1 MiB of {name:22}{milliseconds(text, 2):9.1f} ms  {pattern or 'kept'}")
 
 
 def main() -> None:

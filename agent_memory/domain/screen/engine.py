@@ -27,9 +27,9 @@ TOO_DENSE = "too-dense"
 # A field of a record holds no more; whatever stands in one, it is read to its end.
 FIELD_CHARS = 16 << 10
 # Places found in a longer text over all its readings, and what the different ones cost to judge (`Structure.cost`). A
-# text of more is refused unread, so that hostile text cannot buy time.
-MAX_PLACES = 6144
-MAX_COST = 2400
+# text of more is refused unread, so that hostile text cannot buy time. A mebibyte of Python has some 1,700 and 2,200.
+MAX_PLACES = 3072
+MAX_COST = 2800
 TOKEN_COST = 6  # of naming a token and judging how random it is
 # What RE2 may keep of one compiled automaton. All token rules in one need 10 MB on text that looks like keys; with the
 # 8 MB of RE2's default it forgets them over and over and is fifty times slower. Plain text fills a hundredth.

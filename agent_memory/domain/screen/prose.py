@@ -25,7 +25,7 @@ _ENDING = re.compile(r"^(?:s|es|e|en|n|er)\b")
 _CLAUSE_END = re.compile(r"[.;!?](?:\s|$)")
 _GLUABLE = re.compile(r"(?i)passwor|kennwor|schl|token|code")
 _NO_SECRET = re.compile(
-    r"^[\w.+-]+@[\w-]+\.\w+$|^[\w-]+\.[a-z]{2,4}(?::\d+)?$|^\w+\(|^[A-Z_]{2,}=?$|=\S*[$<{]|^#\d+$|/\w+/|'s$|n't$"
+    r"^[\w.+-]+@[\w-]+\.\w+$|^[\w-]+\.[a-z]{2,4}(?::\d+)?$|^\w+\(|^[A-Z_]{2,}=?$|=[^\s=]*[$<{]|^#\d+$|/\w+/|'s$|n't$"
 )
 _QUOTE_MARK = re.compile(r"[\"'`”“»」』]")
 _LONG = re.compile(r"[!-~]{16}")
@@ -155,7 +155,7 @@ def _after(word: str, rest: str, place: Window, before: str) -> str | None:
         found = _VALUE.match(rest, end)
         if found is None:
             continue
-        value = found.group("value")
+        value = found.group("value")[: values.MAX_SAMPLED]
         if specific and (values.is_hex(value.rstrip(_ENDS)) or values.is_uuid(value.rstrip(_ENDS))):
             return stated
         if _is_value(value, rest[found.end() :], says, said.password, place.joined):
@@ -299,7 +299,7 @@ STATED = Structure(
         "commit {hex40} fixes the token refresh race",
         "primary key is 9c851029-29d5-4a96-b22f-eeaf20321f7e",
     ),
-    cost=2,
+    cost=3,
 )
 REVERSED = Structure(
     "reversed-statement",
