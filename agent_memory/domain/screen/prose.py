@@ -37,7 +37,7 @@ _SPECIFIC = re.compile(
     r"token|secret)$"
 )
 _GAP_CHARS = 60
-_MOST_FOUND = 6
+_MOST_FOUND = 4
 _ANNOUNCED = "(?i)" + ANNOUNCED.decode()
 # Words between the announcement and the verb that make the sentence speak about passwords instead of stating one.
 _ABOUT = Search(
