@@ -27,16 +27,17 @@ TOO_DENSE = "too-dense"
 # A field of a record holds no more; whatever stands in one, it is read to its end.
 FIELD_CHARS = 16 << 10
 # Places found in a longer text over all its readings, and what the different ones cost to judge (`Structure.cost`). A
-# text of more is refused unread, so that hostile text cannot buy time.
-MAX_PLACES = 6144
-MAX_COST = 2560
-TOKEN_COST = 3  # of naming a token and judging how random it is
+# text of more is refused unread, so that hostile text cannot buy time. A mebibyte of Python has some 1,700 and 2,200.
+MAX_PLACES = 3072
+MAX_COST = 2800
+TOKEN_COST = 6  # of naming a token and judging how random it is
 # What RE2 may keep of one compiled automaton. All token rules in one need 10 MB on text that looks like keys; with the
 # 8 MB of RE2's default it forgets them over and over and is fifty times slower. Plain text fills a hundredth.
 TABLE_BYTES = 32 << 20
 # A text is read in blocks, each with the beginning of the next, so that a locator runs only where its places are.
 BLOCK_BYTES = 4096
 OVERLAP_BYTES = 512
+TOKEN_BLOCK_BYTES = 16384
 TOKEN_BYTES = 2048  # of a token that begins in a block: a JSON web token or key is read so far
 
 TOKEN_RULES: tuple[Rule, ...] = VENDOR_TOKENS + SHARED_SHAPES
@@ -93,6 +94,7 @@ class Group:
 
     holds: Any
     locators: tuple[tuple[Structure, Any], ...]
+    across: bool  # one of them holds where lines were joined
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +139,7 @@ class Screen:
         return "\n".join(blob for blob in found if blob is not None)
 
     def _tokens(self, data: bytes, view: View, work: Work) -> Iterator[Hit]:
-        for match in _within_blocks(self.tokens, data, TOKEN_BYTES) if self.rules else ():
+        for match in _token_places(self.tokens, data) if self.rules else ():
             work.add(TOKEN_COST)
             start, end = match.span()
             # The set says which rule it was, for a hundredth of what groups cost RE2. One byte more, for `\\b`.
@@ -161,10 +163,11 @@ class Screen:
     def _places(self, data: bytes, *, joined: bool) -> Iterator[tuple[Structure, tuple[int, int]]]:
         """Every place of every structure: where a block holds one, its locator runs over the block."""
         read: dict[str, int] = {}  # how far each structure's places reach
+        groups = [group for group in self.groups if group.across or not joined]
         for begin in range(0, len(data), BLOCK_BYTES):
             end = begin + BLOCK_BYTES
             block = data[begin : end + OVERLAP_BYTES]
-            for group in self.groups:
+            for group in groups:
                 for i in sorted(group.holds.Match(block) or ()):
                     structure, locator = group.locators[i]
                     if joined and structure.name not in _ACROSS_LINES:
@@ -177,15 +180,16 @@ class Screen:
                         yield structure, span
 
 
-def _within_blocks(regexp: Any, data: bytes, longest: int) -> Iterator[Any]:
-    """The places of a pattern, each looked for no further than `longest` bytes behind the block it begins in.
+def _token_places(tokens: Any, data: bytes) -> Iterator[Any]:
+    """The places of tokens, each looked for no further than `TOKEN_BYTES` behind the block it begins in.
 
     A search of the whole would read on from every place for as long as an earlier beginning may still become one.
     """
     read = 0
-    for begin in range(0, len(data), BLOCK_BYTES):
-        for match in regexp.finditer(data, max(begin, read), begin + BLOCK_BYTES + longest):
-            if match.start() >= begin + BLOCK_BYTES:
+    for begin in range(0, len(data), TOKEN_BLOCK_BYTES):
+        end = begin + TOKEN_BLOCK_BYTES
+        for match in tokens.finditer(data, max(begin, read), end + TOKEN_BYTES):
+            if match.start() >= end:
                 break
             read = match.end()
             yield match
@@ -251,7 +255,8 @@ def compile_screen(rules: tuple[Rule, ...] = TOKEN_RULES, structures: tuple[Stru
         for structure in group:
             holds.Add(structure.locator)
         holds.Compile()
-        groups.append(Group(holds, tuple((structure, re2.compile(structure.locator, latin)) for structure in group)))
+        locators = tuple((structure, re2.compile(structure.locator, latin)) for structure in group)
+        groups.append(Group(holds, locators, any(structure.name in _ACROSS_LINES for structure in group)))
     return Screen(
         rules, structures, every, which, tuple(groups), re2.compile(MARKER_PATTERN), re2.compile(BLOB_PATTERN)
     )

@@ -25,7 +25,7 @@ _ENDING = re.compile(r"^(?:s|es|e|en|n|er)\b")
 _CLAUSE_END = re.compile(r"[.;!?](?:\s|$)")
 _GLUABLE = re.compile(r"(?i)passwor|kennwor|schl|token|code")
 _NO_SECRET = re.compile(
-    r"^[\w.+-]+@[\w-]+\.\w+$|^[\w-]+\.[a-z]{2,4}(?::\d+)?$|^\w+\(|^[A-Z_]{2,}=?$|=\S*[$<{]|^#\d+$|/\w+/|'s$|n't$"
+    r"^[\w.+-]+@[\w-]+\.\w+$|^[\w-]+\.[a-z]{2,4}(?::\d+)?$|^\w+\(|^[A-Z_]{2,}=?$|=[^\s=]*[$<{]|^#\d+$|/\w+/|'s$|n't$"
 )
 _QUOTE_MARK = re.compile(r"[\"'`”“»」』]")
 _LONG = re.compile(r"[!-~]{16}")
@@ -37,7 +37,7 @@ _SPECIFIC = re.compile(
     r"token|secret)$"
 )
 _GAP_CHARS = 60
-_MOST_FOUND = 6
+_MOST_FOUND = 4
 _ANNOUNCED = "(?i)" + ANNOUNCED.decode()
 # Words between the announcement and the verb that make the sentence speak about passwords instead of stating one.
 _ABOUT = Search(
@@ -73,8 +73,12 @@ def _compiled(pattern: str) -> Any:
 
 def _found(pattern: str, text: str, start: int) -> list[tuple[int, int]]:
     """Where a long alternation stands in a text, from an offset on: the first few places, a sentence has no more."""
-    read = text.encode() if text.isascii() else text  # RE2 takes bytes as they are, and counts offsets in a str
-    return [found.span() for found in islice(_compiled(pattern).finditer(read, start), _MOST_FOUND)]
+    data = text.encode()
+    first = start if text.isascii() else len(text[:start].encode())
+    spans = [found.span() for found in islice(_compiled(pattern).finditer(data, first), _MOST_FOUND)]
+    if len(data) == len(text):
+        return spans
+    return [(len(data[:begin].decode()), len(data[:end].decode())) for begin, end in spans]
 
 
 def announced_in(text: str, start: int) -> list[tuple[int, int]]:
@@ -151,7 +155,7 @@ def _after(word: str, rest: str, place: Window, before: str) -> str | None:
         found = _VALUE.match(rest, end)
         if found is None:
             continue
-        value = found.group("value")
+        value = found.group("value")[: values.MAX_SAMPLED]
         if specific and (values.is_hex(value.rstrip(_ENDS)) or values.is_uuid(value.rstrip(_ENDS))):
             return stated
         if _is_value(value, rest[found.end() :], says, said.password, place.joined):
@@ -198,11 +202,15 @@ def _code(rest: str) -> bool:
 
 def _says_secret(value: str, says: bool, password: bool, joined: bool) -> bool:
     value = value.rstrip(".,;:)]}>」』。")
+    return _looks_secret(value, says, password, joined) and not values.is_documented(value)
+
+
+def _looks_secret(value: str, says: bool, password: bool, joined: bool) -> bool:
     if value.isdigit():
         return password and says and len(value) >= 4 and not re.fullmatch(r"(?:19|20)\d\d", value)
     if value.isalpha() and len(value) < 16:
         return False  # most words of prose: too short for a random string, and nothing in it that makes a password
-    if values.is_measure(value) or values.is_code(value) or values.is_documented(value) or "//" in value[:12]:
+    if values.is_measure(value) or values.is_code(value) or "//" in value[:12]:
         return False
     shape = values.look(value)
     if _NO_SECRET.search(value):
@@ -291,7 +299,7 @@ STATED = Structure(
         "commit {hex40} fixes the token refresh race",
         "primary key is 9c851029-29d5-4a96-b22f-eeaf20321f7e",
     ),
-    cost=2,
+    cost=3,
 )
 REVERSED = Structure(
     "reversed-statement",

@@ -77,11 +77,12 @@ _DIGIT = re.compile(r"[0-9]")
 
 def is_live(token: str) -> bool:
     """Whether a string in a vendor's shape is a token and not a placeholder, a class name or a documented example."""
-    if _EXAMPLE.search(token) or values.is_documented(token):
+    if _EXAMPLE.search(token):
         return False
     body = _SIGNS.sub("", token)
     if not _DIGIT.search(body) and not (
         len(body) >= 24 and re.search(r"[a-z][A-Z]{1,3}[a-z]", body) and re.search(r"[A-Z][a-z][A-Z]", body)
     ):
         return False
-    return len(set(body)) >= 8 and values.rhythm(body) >= 0.12 and not values.is_sequence(token)
+    drawn = len(set(body)) >= 8 and values.rhythm(body) >= 0.12 and not values.is_sequence(token)
+    return drawn and not values.is_documented(token)

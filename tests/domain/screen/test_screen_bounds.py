@@ -84,3 +84,11 @@ def test_more_disguises_than_a_field_can_hold_are_refused_and_a_full_field_is_re
     field = piece * (16 * 1024 // len(piece))
     assert screen_text(field) is None
     assert not marked_do_not_store(field)
+
+
+@pytest.mark.parametrize("disguise", ["a&lt;b", "x%41y", "\\u0041", "a\u200bb", "ab12\ncd34"])
+def test_a_second_reading_holds_what_is_near_a_disguise_and_not_the_whole(disguise: str) -> None:
+    prose = "The nightly review ran at three and forgot duplicates again. " * 5000
+    plain, *others = views.readings(f"{prose}\n{disguise}\n{prose}", lambda data: "")
+    assert len(plain.data) > 600_000
+    assert 0 < sum(len(view.data) for view in others) < 4096
