@@ -9,6 +9,7 @@ import numpy as np
 import trio
 
 from agent_memory.domain.errors import ServiceError
+from agent_memory.encoder.heap import give_back
 from agent_memory.encoder.protocol import Encoder, EncoderUnavailable, Matrix, TextRefused
 from agent_memory.encoder.queries import key_of
 from agent_memory.logs import Log
@@ -126,6 +127,7 @@ class Embedder:
                 break
             after = page.last
         self._indexes.vectors.loaded(key)
+        give_back()
         log.info("vectors-loaded", model=encoder.model, waiting=self.waiting())
         return key
 
@@ -191,12 +193,15 @@ class Embedder:
         vectors = self._indexes.vectors
         if self._retired or vectors.key != key or vectors.index is None or vectors.index.waiting:
             return False
+        older, self._older = self._older, None
+        if older is not None:
+            await older.retire()
         others = [model for model in await self._store.read(embeddings.models) if model != self._encoder.model]
         for model in others:
             dropped = await self._store.write(partial(embeddings.drop_some, model=model, limit=DROPPED))
             if dropped < DROPPED:
                 log.info("older-model-retired", model=model)
-        self._retired, self._older = not others, None
+        self._retired = not others
         return bool(others)
 
 
