@@ -76,7 +76,7 @@ class EmbeddedEncoder:
     async def retire(self) -> None:
         async with self._turn:
             self._failure, self._model = "retired", None
-        give_back()
+        await trio.to_thread.run_sync(give_back)
 
     async def _encode(self, texts: Sequence[str]) -> Matrix:
         async with self._turn:

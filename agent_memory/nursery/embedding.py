@@ -9,7 +9,6 @@ import numpy as np
 import trio
 
 from agent_memory.domain.errors import ServiceError
-from agent_memory.encoder.heap import give_back
 from agent_memory.encoder.protocol import Encoder, EncoderUnavailable, Matrix, TextRefused
 from agent_memory.encoder.queries import key_of
 from agent_memory.logs import Log
@@ -127,7 +126,6 @@ class Embedder:
                 break
             after = page.last
         self._indexes.vectors.loaded(key)
-        give_back()
         log.info("vectors-loaded", model=encoder.model, waiting=self.waiting())
         return key
 
