@@ -15,7 +15,7 @@ def keep_one_arena() -> None:
 
 
 def give_back() -> None:
-    """Return what is unused to the system, a millisecond or two; glibc keeps what lies below something in use."""
+    """Return what is unused to the system, about 10 ms; glibc keeps what lies below something in use."""
     _call("malloc_trim", 0)
 
 

@@ -30,7 +30,7 @@ VOCABULARY_SHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992
 # Padded tokens in one run of the graph. On a CPU larger runs are no faster (32 texts of 100 tokens: 0.8 s in runs of
 # one text or of sixteen), and the peak of memory grows with them: 266 MB for 2 × 256 tokens, 525 MB for 16 × 256.
 TOKENS_AT_ONCE = 512
-MANY = 8  # texts; after more than these in one call, unused memory goes back to the system (a millisecond)
+MANY = 8  # texts; after more than these in one call, unused memory goes back to the system (some 10 ms)
 
 _Ids = npt.NDArray[np.int64]
 

@@ -76,6 +76,15 @@ async def test_the_model_is_loaded_once_on_first_need(model: TextModel) -> None:
     assert encoder.is_up
 
 
+async def test_a_retired_model_is_let_go_and_not_loaded_again(model: TextModel) -> None:
+    encoder = EmbeddedEncoder(lambda threads: model)
+    assert await encoder.probe()
+    await encoder.retire()
+    assert encoder._model is None
+    assert not await encoder.probe()
+    assert (encoder.is_up, encoder.state) == (False, "retired")
+
+
 async def test_a_failed_load_is_a_state_not_a_crash() -> None:
     loads = 0
 
