@@ -17,7 +17,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: serve test check bench test-clients docs lock clean
+.PHONY: serve test check bench test-long test-clients test-llm docs screenshots lock clean
 
 serve: $(VENV)/.run
 	exec $(BIN)/agent-memory serve --port $(PORT) $(if $(PAGE_PORT),--page-port $(PAGE_PORT)) $(if $(DATA),--data "$(DATA)")
