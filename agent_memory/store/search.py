@@ -1,7 +1,7 @@
 """Searching live records: full text, filters and the facts that ranking needs. Scope stands in every statement."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
@@ -76,11 +76,13 @@ def filtered_ids(conn: Connection, scopes: Scopes, filters: Filters) -> list[str
     return [str(row[0]) for row in conn.execute(f"SELECT id FROM records WHERE {condition}", bindings)]
 
 
-def around(conn: Connection, ids: Iterable[str], *, scopes: Scopes, filters: Filters, places: int) -> list[str]:
+def around(conn: Connection, ids: Sequence[str], *, scopes: Scopes, filters: Filters, places: int) -> list[str]:
     """The ids of the records at most so many places before or after one of these in its session, these included.
 
     Those alone that are live, in scope and pass the filters; one that stands beside two of these comes twice.
     """
+    if not ids:
+        return []
     condition, bindings = _conditions(scopes, filters)
     rows = conn.execute(
         "SELECT records.id FROM ("
@@ -89,12 +91,12 @@ def around(conn: Connection, ids: Iterable[str], *, scopes: Scopes, filters: Fil
         " WHERE session IS NOT NULL"
         ") CROSS JOIN records INDEXED BY records_by_session ON session = of_session AND namespace = of_namespace"
         f" AND session_place BETWEEN place - ? AND place + ? WHERE {condition}",
-        (json.dumps(list(ids)), places, places, *bindings),
+        (json.dumps(ids), places, places, *bindings),
     )
     return [str(row[0]) for row in rows]
 
 
-def facts(conn: Connection, ids: Iterable[str], scopes: Scopes, filters: Filters) -> list[Facts]:
+def facts(conn: Connection, ids: Sequence[str], scopes: Scopes, filters: Filters) -> list[Facts]:
     """What ranking needs of those of these records that are live, in scope and pass the filters; `ids` are distinct."""
     condition, bindings = _conditions(scopes, filters)
     rows = conn.execute(
@@ -104,7 +106,7 @@ def facts(conn: Connection, ids: Iterable[str], scopes: Scopes, filters: Filters
         " FROM (SELECT value AS wanted FROM json_each(?))"
         " CROSS JOIN records INDEXED BY sqlite_autoindex_records_1 ON records.id = wanted"
         f" WHERE {condition}",
-        (json.dumps(list(ids)), *bindings),
+        (json.dumps(ids), *bindings),
     )
     return list(map(Facts._make, rows))
 

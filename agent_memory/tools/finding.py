@@ -1,6 +1,6 @@
 """Finding records for a query, for search and for packets: plan, vectors, full text, ranking, records."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Annotated, Final, TypeVar
@@ -79,7 +79,7 @@ async def find(services: Services, wanted: Wanted) -> Found:
     vector = services.query_vectors.kept(key, plan.text)
     text: _ByText | None = None
     if key and vector is None:
-        text, vector = await _beside(
+        text, vector = await _together(
             partial(services.store.read, partial(_by_text, wanted=wanted, plan=plan)),
             partial(services.query_vectors.ask, key, plan.text),
         )
@@ -98,7 +98,7 @@ def _key_to_ask(services: Services, wanted: Wanted) -> str:
     return answering.key
 
 
-async def _beside(one: Callable[[], Awaitable[A]], other: Callable[[], Awaitable[B]]) -> tuple[A, B]:
+async def _together(one: Callable[[], Awaitable[A]], other: Callable[[], Awaitable[B]]) -> tuple[A, B]:
     """Both results, of calls that run at the same time. An error of the first ends the second."""
     found: list[outcome.Maybe[B]] = []
 
@@ -179,17 +179,14 @@ def _find(
     """Rank in one visit of the store, in which no record changes: a cosine is that of the text in the hit."""
     text = text or _by_text(conn, wanted=wanted, plan=plan)
     meaning = None if vector is None else _by_meaning(conn, services, wanted, key, vector)
-    found = [*text.matched, *text.translated]
+    near = dict(meaning.near) if meaning else {}
+    facts = _facts(conn, wanted, (*text.matched, *text.translated, *near))
     if meaning:
-        found += [record_id for record_id, _ in meaning.near]
-        best = list(text.matched)[: WEIGHTS.around]
-        found += search.around(conn, best, scopes=wanted.scopes, filters=wanted.filters, places=NEIGHBOURS)
-    ids = [each for each in dict.fromkeys(found) if not each.startswith(wanted.exclude)]
-    facts = search.facts(conn, ids, wanted.scopes, wanted.filters)
-    cosines = meaning.cosines([each.id for each in facts]) if meaning else {}
+        facts |= _facts(conn, wanted, _beside(conn, wanted, text, facts))
+    cosines = near | meaning.cosines([each for each in facts if each not in near]) if meaning else {}
+    kept = [_candidate(each, text, cosines) for each in facts.values()]
     if wanted.min_cosine is not None:
-        facts = [each for each in facts if cosines.get(each.id, -2.0) >= wanted.min_cosine]
-    kept = [_candidate(each, text, cosines) for each in facts]
+        kept = [each for each in kept if each.cosine is not None and each.cosine >= wanted.min_cosine]
     ranking: Ranking = services.policy.fusion if meaning else "fts5"
     similarity = meaning.similarity if meaning else None
     ranked = rank(kept, plan, ranking=ranking, limit=wanted.limit, similarity=similarity)
@@ -200,6 +197,19 @@ def _find(
         for hit in ranked
     ]
     return Found(hits, ranking, len(text.matched), _coverage(text.matched, plan), is_weak(kept, plan))
+
+
+def _facts(conn: Connection, wanted: Wanted, found: Iterable[str]) -> dict[str, Facts]:
+    """Facts by id of those of these records that are wanted."""
+    ids = [each for each in dict.fromkeys(found) if not each.startswith(wanted.exclude)]
+    return {each.id: each for each in search.facts(conn, ids, wanted.scopes, wanted.filters)}
+
+
+def _beside(conn: Connection, wanted: Wanted, text: _ByText, known: Mapping[str, Facts]) -> list[str]:
+    """What stands beside the best matches in their session and is not known yet."""
+    best = [each for each in list(text.matched)[: WEIGHTS.around] if each in known and known[each].session]
+    found = search.around(conn, best, scopes=wanted.scopes, filters=wanted.filters, places=NEIGHBOURS)
+    return [each for each in found if each not in known]
 
 
 def _candidate(facts: Facts, text: _ByText, cosines: Mapping[str, float]) -> Candidate:
