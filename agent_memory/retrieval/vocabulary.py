@@ -96,10 +96,10 @@ class Vocabulary:
 
     def ending_with(self, stem: str, limit: int) -> list[str]:
         """Known stems that end with this one and are longer, in alphabetical order of their reversed letters."""
-        words, tail = self._shapes.reversed_words, stem[::-1]
-        start = bisect_left(words, tail)
-        longer = (word for word in words[start : start + limit + 1] if word != tail)
-        return [word[::-1] for word in longer if word.startswith(tail) and self.documents(word[::-1])][:limit]
+        words = self._shapes.by_ending
+        start = bisect_left(words, stem[::-1], key=_reversed)
+        longer = (word for word in words[start : start + limit + 1] if word != stem)
+        return [word for word in longer if word.endswith(stem) and self.documents(word)][:limit]
 
     def compounds(self, stem: str, limit: int) -> list[str]:
         """Known stems that are this one and another known one written together, as German does (`Heizungspumpe`).
@@ -138,7 +138,7 @@ class Shapes:
             kept = sorted(counts, key=lambda word: (-counts[word], word))[:MAX_WORDS]
         self.words = words = sorted(kept)
         self._near: dict[tuple[str, int], list[tuple[int, str]]] = {}
-        self.reversed_words = sorted(word[::-1] for word in words)
+        self.by_ending = sorted(words, key=_reversed)
         self._lengths: npt.NDArray[np.int16] = np.array([min(len(word), 999) for word in words], dtype=np.int16)
         self._letters: npt.NDArray[np.uint64] = np.array([_letter_set(word) for word in words], dtype=np.uint64)
 
@@ -159,6 +159,10 @@ class Shapes:
         near = np.abs(self._lengths - len(stem)) <= distance
         apart = np.bitwise_count(self._letters ^ np.uint64(_letter_set(stem)))
         return [self.words[i] for i in np.flatnonzero(near & (apart <= 2 * distance))]
+
+
+def _reversed(word: str) -> str:
+    return word[::-1]
 
 
 def _letter_set(word: str) -> int:

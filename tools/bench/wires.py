@@ -14,7 +14,7 @@ MCP_HEADERS = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Ve
 
 
 class Line:
-    """One connection that is kept. A plain socket: httpx would take as much processor time as the server that it is to
+    """One connection, opened by the first call and kept. A plain socket: httpx would take as much processor time as the server that it is to
     measure.
     """
 
@@ -26,7 +26,6 @@ class Line:
             **MCP_HEADERS,
         }
         self._connection = http.client.HTTPConnection(server.host, server.port, timeout=60)
-        self._connection.connect()
 
     def close(self) -> None:
         self._connection.close()
