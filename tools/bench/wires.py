@@ -14,8 +14,8 @@ MCP_HEADERS = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Ve
 
 
 class Line:
-    """One connection, opened by the first call and kept. A plain socket: httpx would take as much processor time as the server that it is to
-    measure.
+    """One connection, opened by the first call and kept. A plain socket: httpx would take as much processor time as the
+    server that it is to measure.
     """
 
     def __init__(self, server: Running, front: Front) -> None:
