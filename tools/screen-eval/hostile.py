@@ -77,6 +77,7 @@ RECIPES: dict[str, Recipe] = {
         "words", (("\\x41", 512), ("x://a{n}:<b ", 1024), ("eyJaaaaaaaaa.", 512), ("&amp;amp;", 4096))
     ),
     "long words": Recipe("letters", (("key={n} ", 1024), ("code is {n} ", 1024), ("user{n}: ", 1024), ("\\\n", 1024))),
+    "all in every block": Recipe("letters", tuple((piece, 4096) for piece in PIECES)),
     "cookies": Recipe("words", (("Cookie: a{n}=b ", 64),)),
 }
 
