@@ -6,6 +6,7 @@ import numpy as np
 import trio
 
 from agent_memory.encoder.catalogue import Recipe
+from agent_memory.encoder.heap import give_back
 from agent_memory.encoder.protocol import EncoderUnavailable, Matrix, Vector, text_digest
 from agent_memory.encoder.textmodel import DEFAULT, TextModel, load_default
 
@@ -71,6 +72,11 @@ class EmbeddedEncoder:
     async def encode_records(self, texts: Sequence[str]) -> Matrix:
         parts = [await self._encode(texts[at : at + RECORDS_AT_ONCE]) for at in range(0, len(texts), RECORDS_AT_ONCE)]
         return np.concatenate(parts) if parts else await self._encode(())
+
+    async def retire(self) -> None:
+        async with self._turn:
+            self._failure, self._model = "retired", None
+        await trio.to_thread.run_sync(give_back)
 
     async def _encode(self, texts: Sequence[str]) -> Matrix:
         async with self._turn:

@@ -62,6 +62,9 @@ class Encoder(Protocol):
         Raises: EncoderUnavailable, TextRefused: none of them was encoded.
         """
 
+    async def retire(self) -> None:
+        """Another model has taken its place: let go of the memory it holds. It need not answer from then on."""
+
 
 def text_digest(model: str, snapshot: str, text: str) -> str:
     """SHA-256, hex, of model, snapshot and text (the seed's rule); NUL between them, so that no two triples meet."""

@@ -101,6 +101,9 @@ class RemoteEncoder:
             raise EncoderUnavailable(self._failure)
         return await self._embed(list(texts), RECORDS_TIMEOUT_S) if texts else np.zeros((0, self._width), np.float32)
 
+    async def retire(self) -> None:
+        """The model is its server's."""
+
     async def _embed(self, texts: list[str], timeout_s: float) -> Matrix:
         """Vectors of texts; any failure but a refusal of the texts marks the encoder down."""
         vectors = None

@@ -4,10 +4,10 @@ The default model is all-MiniLM-L6-v2 (int8) with weights from the installed pac
 imported or loaded before `load_default` or `load_folder`: onnxruntime alone takes a tenth of a second.
 """
 
-import ctypes
 import hashlib
 from collections.abc import Sequence
 from importlib.resources import as_file, files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from agent_memory.encoder.catalogue import MODELS, Recipe, recipe_of
 from agent_memory.encoder.graph import lean_graph
+from agent_memory.encoder.heap import give_back
 from agent_memory.encoder.protocol import EncoderUnavailable, Matrix
 
 DEFAULT = Recipe(
@@ -29,7 +30,7 @@ VOCABULARY_SHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992
 # Padded tokens in one run of the graph. On a CPU larger runs are no faster (32 texts of 100 tokens: 0.8 s in runs of
 # one text or of sixteen), and the peak of memory grows with them: 266 MB for 2 × 256 tokens, 525 MB for 16 × 256.
 TOKENS_AT_ONCE = 512
-MANY = 8  # texts; after more than these in one call, unused memory goes back to the system (a millisecond)
+MANY = 8  # texts; after more than these in one call, unused memory goes back to the system (some 10 ms)
 
 _Ids = npt.NDArray[np.int64]
 
@@ -66,7 +67,7 @@ class TextModel:
         if places:
             vectors[places] = self._run([encodings[one].ids for one in places])
         if len(texts) > MANY:
-            _give_back_memory()
+            give_back()
         return vectors
 
     def _run(self, ids: list[list[int]]) -> Matrix:
@@ -93,7 +94,10 @@ def load_default(threads: int) -> TextModel:
     with as_file(weights) as path:
         _check(path, DEFAULT.weights_sha256)
         session = _session(path.resolve(), threads, lean=True)  # onnxruntime follows no link out of the folder
-    return TextModel(DEFAULT, session, _word_pieces(shipped_vocabulary(), DEFAULT.max_tokens))
+    with as_file(_vocabulary()) as path:
+        _check(path, VOCABULARY_SHA256)
+        tokenizer = _word_pieces(path, DEFAULT.max_tokens)
+    return TextModel(DEFAULT, session, tokenizer)
 
 
 def load_folder(folder: Path, threads: int) -> TextModel:
@@ -125,23 +129,28 @@ def shipped_vocabulary() -> list[str]:
 
     Raises: EncoderUnavailable: the file is not the one that was shipped.
     """
-    data = files("agent_memory.encoder").joinpath("data/vocab.txt").read_bytes()
+    data = _vocabulary().read_bytes()
     if hashlib.sha256(data).hexdigest() != VOCABULARY_SHA256:
         raise EncoderUnavailable("data/vocab.txt is not the vocabulary that was shipped")
     return data.decode("utf-8").split("\n")[:-1]
 
 
-def _word_pieces(vocabulary: list[str], max_tokens: int) -> Any:
+def _vocabulary() -> Traversable:
+    return files("agent_memory.encoder").joinpath("data/vocab.txt")
+
+
+def _word_pieces(vocabulary: Path, max_tokens: int) -> Any:
     """BERT's uncased tokenizer, as the model was trained with."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-    ids = {piece: number for number, piece in enumerate(vocabulary)}
-    tokenizer = Tokenizer(models.WordPiece(ids, unk_token="[UNK]", max_input_chars_per_word=100))  # noqa: S106
+    # Read by the library itself: a dict of the vocabulary would leave 3 MiB of gaps in the heap.
+    pieces = models.WordPiece.from_file(str(vocabulary), unk_token="[UNK]", max_input_chars_per_word=100)  # noqa: S106
+    tokenizer = Tokenizer(pieces)
     tokenizer.normalizer = normalizers.BertNormalizer(
         clean_text=True, handle_chinese_chars=True, strip_accents=True, lowercase=True
     )
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    special = [("[CLS]", ids["[CLS]"]), ("[SEP]", ids["[SEP]"])]
+    special = [(piece, tokenizer.token_to_id(piece)) for piece in ("[CLS]", "[SEP]")]
     tokenizer.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=special)
     tokenizer.enable_truncation(max_tokens)
     return tokenizer
@@ -163,17 +172,8 @@ def _session(weights: Path, threads: int, *, lean: bool = False) -> Any:
         session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # the library's errors have no common base
         raise EncoderUnavailable(f"{weights.name} cannot be loaded ({type(error).__name__})") from error
-    _give_back_memory()
+    give_back()  # loading needs about 50 MB for a moment
     return session
-
-
-def _give_back_memory() -> None:
-    """Return what loading needed for a moment (about 50 MB) to the system; glibc would keep it for good."""
-    try:
-        trim = ctypes.CDLL(None).malloc_trim
-    except (AttributeError, OSError, TypeError):  # another C library
-        return
-    trim(0)
 
 
 def _check(path: Path, sha256: str) -> None:

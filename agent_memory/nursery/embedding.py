@@ -191,12 +191,15 @@ class Embedder:
         vectors = self._indexes.vectors
         if self._retired or vectors.key != key or vectors.index is None or vectors.index.waiting:
             return False
+        older, self._older = self._older, None
+        if older is not None:
+            await older.retire()
         others = [model for model in await self._store.read(embeddings.models) if model != self._encoder.model]
         for model in others:
             dropped = await self._store.write(partial(embeddings.drop_some, model=model, limit=DROPPED))
             if dropped < DROPPED:
                 log.info("older-model-retired", model=model)
-        self._retired, self._older = not others, None
+        self._retired = not others
         return bool(others)
 
 

@@ -1,6 +1,5 @@
 """What ranking knows about a record, and what it says about it."""
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 
@@ -41,12 +40,3 @@ class Hit:
     score: float
     why: tuple[str, ...]
     cosine: float | None = None
-
-
-def shortlist(lists: Iterable[Sequence[str]], most: int) -> list[str]:
-    """The first so many ids of each list, each id once.
-
-    `weights.pool_of_notes` of them are enough unless a record of a session is among them: those are ranked with their
-    neighbours, which may stand further down, and then it takes `weights.pool`.
-    """
-    return list(dict.fromkeys(record_id for ids in lists for record_id in ids[:most]))

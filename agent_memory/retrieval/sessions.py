@@ -18,6 +18,7 @@ _TIME_WORDS = re.compile(
 )
 _ASKS_WHEN = re.compile(r"\s*(when|since when|how long ago|what (day|date|month|year)|wann|seit wann)\b", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]{2,}")
+NEIGHBOURS = 2  # places before and after a record whose words count for it: those that the weights know
 
 
 def session_scores(

@@ -21,10 +21,8 @@ class Weights:
     translated_most: int = 2_000  # records; a translation that more hold is not looked up: it costs time, not order
 
     # Lists
-    pool: int = (
-        200  # candidates taken from each list for score fusion (shared); with 100, turns lose .006 recall@10 (dev)
-    )
-    pool_of_notes: int = 60  # where no record of a session is among them; coding is the same from 50 on (dev)
+    pool: int = 70  # candidates taken from each list; with `around`, 70 to 200 are equal (dev)
+    around: int = 5  # best matches whose neighbours in their session are candidates too; 5 to 20 are equal (dev)
     rrf_k: int = 60  # reciprocal rank fusion: 1 / (k + position) (seed)
     rrf_cut: int = 20  # each list is cut to max(limit, this) (seed)
 

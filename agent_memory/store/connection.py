@@ -12,7 +12,9 @@ from filelock import FileLock, Timeout
 
 DATABASE: Final = "memory.db"
 LOCK: Final = "server.lock"
-CACHE_KIB: Final = 8 * 1024  # page cache; twice as much saves a search of 10,000 records nothing, of 100,000 4 %
+# Page cache. The system caches the file too: with 16 MiB a search takes 2 % less of the processor at 10,000 records,
+# and 2 to 7 % less at 100,000.
+CACHE_KIB: Final = 4 * 1024
 BUSY_MS: Final = 5_000  # a reader in another process (`export`, `doctor`) may hold a lock that long
 
 

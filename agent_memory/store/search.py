@@ -1,10 +1,9 @@
 """Searching live records: full text, filters and the facts that ranking needs. Scope stands in every statement."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from apsw import Connection
 
@@ -45,15 +44,9 @@ class Facts(NamedTuple):
 
 
 def full_text(
-    conn: Connection,
-    match: str,
-    scopes: Scopes,
-    filters: Filters,
-    *,
-    weights: tuple[float, float, float],
-    limit: int,
-) -> list[tuple[str, float]]:
-    """The best matches in scope, best first, equal scores by id.
+    conn: Connection, match: str, *, scopes: Scopes, filters: Filters, weights: tuple[float, float, float], limit: int
+) -> Sequence[tuple[str, float]]:
+    """The best matches in scope, best first, equal ones in the order they were stored.
 
     Args:
       match: an FTS5 expression from `retrieval.plan`; empty finds nothing.
@@ -61,9 +54,9 @@ def full_text(
     Returns: (id, bm25) pairs; bm25 as SQLite has it, negative, the lower the better.
     """
     if not match:
-        return []
+        return ()
     condition, bindings = _conditions(scopes, filters)
-    rows: Iterable[tuple[Any, ...]] = conn.execute(
+    rows = conn.execute(
         # Every match is scored and sorted first, by the index alone; then the best are looked up until enough are in
         # scope. Looking up all of them before costs as much again as the search. LIMIT -1 keeps SQLite from flattening
         # the one into the other, CROSS JOIN from turning them round; INDEXED BY: the narrow index knows scope and type.
@@ -74,13 +67,31 @@ def full_text(
         f" WHERE {condition} LIMIT ?",
         (*weights, match, *bindings, limit),
     )
-    return sorted(rows, key=itemgetter(1, 0))
+    return cast(list[tuple[str, float]], rows.fetchall())
 
 
 def filtered_ids(conn: Connection, scopes: Scopes, filters: Filters) -> list[str]:
     """The ids of every live record in scope that passes the filters."""
     condition, bindings = _conditions(scopes, filters)
     return [str(row[0]) for row in conn.execute(f"SELECT id FROM records WHERE {condition}", bindings)]
+
+
+def around(conn: Connection, ids: Iterable[str], *, scopes: Scopes, filters: Filters, places: int) -> list[str]:
+    """The ids of the records at most so many places before or after one of these in its session, these included.
+
+    Those alone that are live, in scope and pass the filters; one that stands beside two of these comes twice.
+    """
+    condition, bindings = _conditions(scopes, filters)
+    rows = conn.execute(
+        "SELECT records.id FROM ("
+        " SELECT session AS of_session, namespace AS of_namespace, session_place AS place"
+        " FROM (SELECT value AS wanted FROM json_each(?)) CROSS JOIN records ON records.id = wanted"
+        " WHERE session IS NOT NULL"
+        ") CROSS JOIN records INDEXED BY records_by_session ON session = of_session AND namespace = of_namespace"
+        f" AND session_place BETWEEN place - ? AND place + ? WHERE {condition}",
+        (json.dumps(list(ids)), places, places, *bindings),
+    )
+    return [str(row[0]) for row in rows]
 
 
 def facts(conn: Connection, ids: Iterable[str], scopes: Scopes, filters: Filters) -> list[Facts]:

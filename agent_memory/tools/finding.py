@@ -14,9 +14,10 @@ from agent_memory.domain.evidence import evidence_factor, why
 from agent_memory.domain.namespaces import Scopes
 from agent_memory.domain.records import Record
 from agent_memory.encoder.protocol import Vector
-from agent_memory.retrieval.candidates import Candidate, shortlist
+from agent_memory.retrieval.candidates import Candidate
 from agent_memory.retrieval.fusion import Ranking, Similarity, is_weak, rank
 from agent_memory.retrieval.plan import QueryPlan
+from agent_memory.retrieval.sessions import NEIGHBOURS
 from agent_memory.retrieval.weights import WEIGHTS
 from agent_memory.store import anchors, records, search
 from agent_memory.store.search import Facts, Filters
@@ -38,7 +39,7 @@ class Wanted:
     scopes: Scopes
     limit: int
     filters: Filters = field(default_factory=Filters)
-    exclude: Sequence[str] = ()
+    exclude: tuple[str, ...] = ()
     min_cosine: float | None = None
     text_only: bool = False
 
@@ -130,19 +131,39 @@ async def earlier_like(services: Services, candidate: Record, limit: int) -> lis
 
 @dataclass(frozen=True, slots=True)
 class _ByText:
-    """bm25 by id of what the words of the query find, and of what their translations find."""
+    """bm25 by id of what the words of the query find, and of what their translations find, best first."""
 
     matched: dict[str, float]
     translated: dict[str, float]
 
 
 def _by_text(conn: Connection, *, wanted: Wanted, plan: QueryPlan) -> _ByText:
-    return _ByText(_matches(conn, plan.match, wanted), _matches(conn, plan.translated, wanted))
+    found = partial(search.full_text, conn, scopes=wanted.scopes, filters=wanted.filters, weights=BM25_WEIGHTS)
+    return _ByText(*(dict(found(match, limit=_pool(wanted))) for match in (plan.match, plan.translated)))
 
 
-def _matches(conn: Connection, match: str, wanted: Wanted) -> dict[str, float]:
-    found = search.full_text(conn, match, wanted.scopes, wanted.filters, weights=BM25_WEIGHTS, limit=WEIGHTS.pool)
-    return dict(found)
+def _pool(wanted: Wanted) -> int:
+    return WEIGHTS.pool + len(wanted.exclude)
+
+
+@dataclass(frozen=True, slots=True)
+class _ByMeaning:
+    """(id, cosine) of the nearest records, nearest first, and how to get the cosine of others."""
+
+    near: Sequence[tuple[str, float]]
+    cosines: Callable[[Sequence[str]], dict[str, float]]
+    similarity: Similarity
+
+
+def _by_meaning(conn: Connection, services: Services, wanted: Wanted, key: str, vector: Vector) -> _ByMeaning | None:
+    """None when the vectors cannot answer after all: since the query was sent to be encoded, a record may have come
+    that waits for its own."""
+    answering = services.indexes.answering(wanted.scopes)
+    if answering is None or answering.key != key:
+        return None
+    within = search.filtered_ids(conn, wanted.scopes, wanted.filters) if wanted.filters.any else None
+    near = answering.index.search(vector, answering.reach, _pool(wanted), within=within)
+    return _ByMeaning(near, partial(answering.index.cosines, vector), answering.index.similarity)
 
 
 def _find(
@@ -157,8 +178,18 @@ def _find(
 ) -> Found:
     """Rank in one visit of the store, in which no record changes: a cosine is that of the text in the hit."""
     text = text or _by_text(conn, wanted=wanted, plan=plan)
-    meaning = None if vector is None else _by_meaning(conn, services, wanted, key, vector, text)
-    kept = _candidates(conn, wanted, text, meaning)
+    meaning = None if vector is None else _by_meaning(conn, services, wanted, key, vector)
+    found = [*text.matched, *text.translated]
+    if meaning:
+        found += [record_id for record_id, _ in meaning.near]
+        best = list(text.matched)[: WEIGHTS.around]
+        found += search.around(conn, best, scopes=wanted.scopes, filters=wanted.filters, places=NEIGHBOURS)
+    ids = [each for each in dict.fromkeys(found) if not each.startswith(wanted.exclude)]
+    facts = search.facts(conn, ids, wanted.scopes, wanted.filters)
+    cosines = meaning.cosines([each.id for each in facts]) if meaning else {}
+    if wanted.min_cosine is not None:
+        facts = [each for each in facts if cosines.get(each.id, -2.0) >= wanted.min_cosine]
+    kept = [_candidate(each, text, cosines) for each in facts]
     ranking: Ranking = services.policy.fusion if meaning else "fts5"
     similarity = meaning.similarity if meaning else None
     ranked = rank(kept, plan, ranking=ranking, limit=wanted.limit, similarity=similarity)
@@ -169,49 +200,6 @@ def _find(
         for hit in ranked
     ]
     return Found(hits, ranking, len(text.matched), _coverage(text.matched, plan), is_weak(kept, plan))
-
-
-@dataclass(frozen=True, slots=True)
-class _ByMeaning:
-    """Ids of the nearest records, nearest first; cosines of these and of those that full text found."""
-
-    near: list[str]
-    cosines: dict[str, float]
-    similarity: Similarity
-
-
-def _by_meaning(
-    conn: Connection, services: Services, wanted: Wanted, key: str, vector: Vector, text: _ByText
-) -> _ByMeaning | None:
-    """None when the vectors cannot answer after all: since the query was sent off, a record may have come that waits
-    for its own."""
-    answering = services.indexes.answering(wanted.scopes)
-    if answering is None or answering.key != key:
-        return None
-    within = search.filtered_ids(conn, wanted.scopes, wanted.filters) if wanted.filters.any else None
-    near = dict(answering.index.search(vector, answering.reach, WEIGHTS.pool, within=within))
-    others = answering.index.cosines(vector, [each for each in (text.matched | text.translated) if each not in near])
-    return _ByMeaning(list(near), near | others, answering.index.similarity)
-
-
-def _candidates(conn: Connection, wanted: Wanted, text: _ByText, meaning: _ByMeaning | None) -> list[Candidate]:
-    """What is worth ranking of all that was found."""
-    cosines = meaning.cosines if meaning else {}
-    found = (text.matched, text.translated, meaning.near if meaning else ())
-    lists = [[each for each in ids if _is_kept(each, cosines, wanted)] for ids in found]
-    first = shortlist(lists, WEIGHTS.pool_of_notes)
-    facts = search.facts(conn, first, wanted.scopes, wanted.filters)
-    if any(each.session for each in facts):
-        read = set(first)
-        rest = [each for each in shortlist(lists, WEIGHTS.pool) if each not in read]
-        facts += search.facts(conn, rest, wanted.scopes, wanted.filters)
-    return [_candidate(each, text, cosines) for each in facts]
-
-
-def _is_kept(record_id: str, cosines: Mapping[str, float], wanted: Wanted) -> bool:
-    if wanted.min_cosine is not None and cosines.get(record_id, -2.0) < wanted.min_cosine:
-        return False
-    return not any(record_id.startswith(entry) for entry in wanted.exclude)
 
 
 def _candidate(facts: Facts, text: _ByText, cosines: Mapping[str, float]) -> Candidate:

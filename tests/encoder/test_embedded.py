@@ -39,8 +39,9 @@ def test_a_long_text_is_cut_not_refused(model: TextModel) -> None:
     assert np.isfinite(model.embed(["word " * 16_000])).all()
 
 
-def test_the_vocabulary_is_the_shipped_one() -> None:
+def test_the_vocabulary_is_the_shipped_one(model: TextModel) -> None:
     vocabulary = shipped_vocabulary()
+    assert model._tokenizer.get_vocab() == {piece: number for number, piece in enumerate(vocabulary)}
     assert len(vocabulary) == 30_522
     assert (vocabulary[101], vocabulary[102]) == ("[CLS]", "[SEP]")
 
@@ -73,6 +74,15 @@ async def test_the_model_is_loaded_once_on_first_need(model: TextModel) -> None:
     assert await encoder.probe()
     assert loads == 1
     assert encoder.is_up
+
+
+async def test_a_retired_model_is_let_go_and_not_loaded_again(model: TextModel) -> None:
+    encoder = EmbeddedEncoder(lambda threads: model)
+    assert await encoder.probe()
+    await encoder.retire()
+    assert encoder._model is None
+    assert not await encoder.probe()
+    assert (encoder.is_up, encoder.state) == (False, "retired")
 
 
 async def test_a_failed_load_is_a_state_not_a_crash() -> None:

@@ -229,6 +229,7 @@ async def test_the_model_before_answers_until_the_new_set_is_complete_and_is_the
     expected = float(new.vector("note 3") @ new.vector("note 3\nnote 3"))
     assert found["hits"][0]["cosine"] == pytest.approx(expected, abs=1e-4)
     assert {model for _, model in await table(world)} == {"new"}
+    assert old.state == "retired"  # its memory is free
     await check(world, new)
 
 

@@ -144,21 +144,18 @@ class RecordsWalk(RuleBasedStateMachine):
                 terms = query_terms(word)
                 if not terms:
                     continue
-                found = search.full_text(
-                    self.conn,
-                    fts_query(terms[:1]),
-                    Scopes((namespace,), False),
-                    Filters(),
-                    weights=(2, 1, 1),
-                    limit=500,
+                scopes, match = Scopes((namespace,), False), fts_query(terms[:1])
+                hits = search.full_text(
+                    self.conn, match, scopes=scopes, filters=Filters(), weights=(2, 1, 1), limit=500
                 )
+                found = {record_id for record_id, _ in hits}
                 wanted = {
                     key
                     for key, (place, status, title, content) in self.model.items()
                     if place == namespace and status in ("active", "candidate") and word in f"{title} {content}"
                 }
-                assert wanted <= {record_id for record_id, _ in found}, word
-                assert {self.model[record_id][0] for record_id, _ in found} <= {namespace}
+                assert wanted <= found, word
+                assert {self.model[record_id][0] for record_id in found} <= {namespace}
 
     @invariant()
     def the_followers_know_what_lives(self) -> None:

@@ -74,6 +74,9 @@ class WordsEncoder:
             raise TextRefused("too long")
         return np.array(made, dtype=np.float32)
 
+    async def retire(self) -> None:
+        self.failure = "retired"
+
     def vector(self, text: str) -> Vector:
         """Of these weights, for any text."""
         found = np.zeros(self.width, dtype=np.float32)

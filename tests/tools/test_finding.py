@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -14,7 +15,9 @@ from agent_memory.encoder.queries import QueryVectors
 from agent_memory.encoder.remote import RemoteEncoder
 from agent_memory.nursery.embedding import Embedder
 from agent_memory.nursery.words import load_words
+from agent_memory.retrieval.weights import WEIGHTS
 from agent_memory.store.worker import Store
+from agent_memory.tools import finding
 from support.encoders import Embedding, WordsEncoder, embed
 from support.world import ELSEWHERE, HERE, HUB, LINKED, World, open_world
 from tests.encoder import conftest
@@ -67,6 +70,27 @@ async def test_both_rankings_reach_the_scopes_of_a_namespace_and_no_others(
     by_words = await titles(live.world, namespace=where)
     assert await live.ranking("broker", namespace=where) == "fts5"
     assert by_meaning == by_words == by_vector_alone == expected
+
+
+async def test_what_stands_beside_the_best_match_in_its_session_is_found_though_neither_list_holds_it(
+    live: Embedding, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = live.world
+    turns = ["The zebra?", "Yes, at noon", "We left", "The giraffe"]
+    for turn in turns:
+        await world.remember(turn, session="zoo")
+        await world.remember(turn.upper(), namespace="global", session="zoo")  # in scope, but another conversation
+    await live.settle()
+    monkeypatch.setattr(finding, "WEIGHTS", replace(WEIGHTS, pool=1))
+
+    async def found(**arguments: Any) -> list[str]:
+        hits = (await world.call("search", query="zebra", namespace=HERE, **arguments))["hits"]
+        return [hit["title"] for hit in hits if "broker" not in hit["title"]]
+
+    assert await found() == turns[:3]
+    assert await found(tags=["none"]) == []
+    object.__setattr__(world.services, "query_vectors", QueryVectors([], QueryCache()))
+    assert await found() == turns[:1], "full text alone"
 
 
 async def test_a_record_without_its_vector_puts_only_the_scopes_that_reach_it_to_full_text(

@@ -28,7 +28,7 @@ from rich.console import Console
 from rich.table import Table
 from servers import Running, running, seed
 from texts import Text, Writer
-from wires import Line, Rate, Send, rate, sdk_round_trip_ms
+from wires import Front, Line, Rate, rate, sdk_round_trip_ms
 
 SIZES = (1_000, 10_000, 100_000)
 WARM_CALLS = 30
@@ -93,12 +93,8 @@ def measure(size: int, *, encoder: bool, keep: Path | None) -> Figures:
     with tempfile.TemporaryDirectory(prefix="agent-memory-bench-") as scratch:
         folder = Path(scratch) / "data"
         seed_s = prepare(folder, size, keep)
-        with (
-            running(folder, encoder=encoder) as server,
-            closing(Line(server, "mcp")) as mcp,
-            closing(Line(server, "rest")) as rest,
-        ):
-            return figures(server, mcp.send, rest.send, size, seed_s)
+        with running(folder, encoder=encoder) as server:
+            return figures(server, size, seed_s)
 
 
 def measure_vectors(size: int, keep: Path | None) -> vectors.VectorFigures:
@@ -121,19 +117,19 @@ def prepare(folder: Path, size: int, keep: Path | None, *, with_vectors: bool = 
     return took
 
 
-def figures(server: Running, mcp: Send, rest: Send, size: int, seed_s: float) -> Figures:
+def figures(server: Running, size: int, seed_s: float) -> Figures:
     start_mib = server.resident_mib()
     writer = Writer(seed=2)
-    latencies("search", searches(writer, WARM_CALLS), mcp)
-    search_mcp = latencies("search", searches(writer, SEARCHES), mcp)
-    search_rest = latencies("search", searches(writer, SEARCHES), rest)
+    latencies(server, "mcp", "search", searches(writer, WARM_CALLS))
+    search_mcp = latencies(server, "mcp", "search", searches(writer, SEARCHES))
+    search_rest = latencies(server, "rest", "search", searches(writer, SEARCHES))
     sdk_ms = sdk_round_trip_ms(server, "search", next(iter(searches(writer, 1))))
     busy = [list(searches(writer, BUSY_CALLS_MAX // CLIENTS)) for _ in range(CLIENTS)]
     searches_mcp = rate(server, "mcp", "search", busy, BUSY_S)
     searches_rest = rate(server, "rest", "search", busy, BUSY_S)
     end_mib = server.resident_mib()
-    store_mcp = latencies("store", stores(writer, STORES), mcp)
-    store_rest = latencies("store", stores(writer, STORES), rest)
+    store_mcp = latencies(server, "mcp", "store", stores(writer, STORES))
+    store_rest = latencies(server, "rest", "store", stores(writer, STORES))
     stores_mcp = rate(server, "mcp", "store", store_lists(writer), BUSY_S)
     stores_rest = rate(server, "rest", "store", store_lists(writer), BUSY_S)
     return Figures(
@@ -164,12 +160,14 @@ def as_arguments(text: Text) -> dict[str, Any]:
     }
 
 
-def latencies(tool: str, calls: Iterable[dict[str, Any]], send: Send) -> Spread:
+def latencies(server: Running, front: Front, tool: str, calls: Iterable[dict[str, Any]]) -> Spread:
     taken = []
-    for arguments in calls:
-        started = time.perf_counter()
-        send(tool, arguments)
-        taken.append((time.perf_counter() - started) * 1000)
+    with closing(Line(server, front)) as line:
+        for arguments in calls:
+            body = line.body(tool, arguments)
+            started = time.perf_counter()
+            line.post(tool, body)
+            taken.append((time.perf_counter() - started) * 1000)
     return Spread(statistics.median(taken), statistics.quantiles(taken, n=20)[-1])
 
 

@@ -4,14 +4,12 @@ import http.client
 import json
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from servers import Running
 
 Front = Literal["mcp", "rest"]
-Send = Callable[[str, dict[str, Any]], bytes]
 MCP_HEADERS = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"}
 
 
@@ -49,10 +47,6 @@ class Line:
         if response.status != 200 or b'"isError":true' in answer:
             raise SystemExit(f"{tool} failed: {answer[:200].decode()}")
         return answer
-
-    def send(self, tool: str, arguments: dict[str, Any]) -> bytes:
-        """Call a tool."""
-        return self.post(tool, self.body(tool, arguments))
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,7 @@ def parts() -> dict[str, Changes]:
         "index terms": weights(bm25_terms=0.0),
         "heavier title": weights(bm25_title=1.0),
         "dropping common terms": weights(common_share=1.0),
+        "candidates beside the best": weights(around=0),
         "neighbours": weights(before_one=0, before_two=0, after_one=0, after_two=0),
         "questions give and cost": weights(question_gives=0.0, question_costs=0.0),
         "session's best": weights(session=0.0),

@@ -10,10 +10,11 @@ from sets import LabelledSet, Query
 
 from agent_memory.domain.terms import index_terms
 from agent_memory.encoder.index import VectorIndex
-from agent_memory.retrieval.candidates import Candidate, Hit, shortlist
+from agent_memory.retrieval.candidates import Candidate, Hit
 from agent_memory.retrieval.concepts import Concepts
 from agent_memory.retrieval.fusion import Ranking, is_weak, rank
 from agent_memory.retrieval.plan import Planner, QueryPlan
+from agent_memory.retrieval.sessions import NEIGHBOURS
 from agent_memory.retrieval.vocabulary import Vocabulary
 from agent_memory.retrieval.weights import WEIGHTS, Weights
 from agent_memory.store.stems import Stemmer
@@ -41,6 +42,7 @@ class Engine:
         spelling: False plans with counts alone: no typing mistakes, no compounds.
         """
         self._records = {record.id: record for record in labelled.records}
+        self._places = {(record.session, record.position): record for record in labelled.records if record.session}
         self._weights = weights
         self._conn = _indexed(labelled)
         vocabulary = Vocabulary(self._conn.execute("SELECT term, doc FROM records_vocab"))
@@ -74,23 +76,27 @@ class Engine:
         return [record_id for record_id, _ in self._index.search(vector, query.scopes, limit)]
 
     def _candidates(self, plan: QueryPlan, query: Query, vector: Matrix | None) -> list[Candidate]:
-        """As `agent_memory.tools.finding` chooses them."""
-        matched, translated = dict(self._matching(plan.match, query)), dict(self._matching(plan.translated, query))
-        near: dict[str, float] = {}
-        cosines: dict[str, float] = {}
+        found: dict[str, Candidate] = {}
+        matching = self._matching(plan.match, query)
+        beside = [near for record_id, _ in matching[: self._weights.around] for near in self._around(record_id)]
+        for record_id, score in matching:
+            found[record_id] = replace(self._candidate(record_id), bm25=score)
+        for record_id, score in self._matching(plan.translated, query):
+            found[record_id] = replace(found.get(record_id) or self._candidate(record_id), translated=score)
         if vector is not None and self._index is not None:
             near = dict(self._index.search(vector, query.scopes, self._weights.pool))
-            cosines = near | self._index.cosines(vector, [each for each in (matched | translated) if each not in near])
-        lists = [list(matched), list(translated), list(near)]
-        ids = shortlist(lists, self._weights.pool_of_notes)
-        if any(self._records[each].session for each in ids):
-            ids = shortlist(lists, self._weights.pool)
-        return [
-            replace(
-                self._candidate(each), bm25=matched.get(each), translated=translated.get(each), cosine=cosines.get(each)
-            )
-            for each in ids
-        ]
+            others = [record_id for record_id in (*found, *beside) if record_id not in near]
+            cosines = near | self._index.cosines(vector, others)
+            for record_id, cosine in cosines.items():
+                found[record_id] = replace(found.get(record_id) or self._candidate(record_id), cosine=cosine)
+        return list(found.values())
+
+    def _around(self, record_id: str) -> list[str]:
+        """The ids of the record's neighbours in its session (a session of these sets lies within one scope)."""
+        record = self._records[record_id]
+        steps = range(-NEIGHBOURS, NEIGHBOURS + 1) if record.session else ()
+        beside = [self._places.get((record.session, record.position + step)) for step in steps]
+        return [near.id for near in beside if near is not None and near.live]
 
     def _candidate(self, record_id: str) -> Candidate:
         record = self._records[record_id]

@@ -19,6 +19,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
+from hostile import RECIPES, milliseconds  # noqa: E402
+
 from agent_memory.domain.screen import engine  # noqa: E402
 
 DATA = ROOT / "tests" / "domain" / "screen" / "data"
@@ -74,18 +76,10 @@ def hostile() -> dict[str, str]:
         "groups": "AAAAA-", "quotes": '"',
     }  # fmt: skip
     texts = {name: piece * (MIB // len(piece.encode())) for name, piece in pieces.items()}
+    texts |= {name: recipe.text() for name, recipe in RECIPES.items()}
     texts["base64"] = "".join(source.choices("ABCDEFGHIJKabcdefghijk0123456789+/", k=MIB))
     texts["random ascii"] = "".join(chr(source.randrange(32, 127)) for _ in range(MIB))
     return texts
-
-
-def milliseconds(text: str, repeats: int) -> float:
-    screen, best = engine.default(), float("inf")
-    for _ in range(repeats):
-        start = time.perf_counter()
-        next(screen.hits(text), None)
-        best = min(best, time.perf_counter() - start)
-    return best * 1e3
 
 
 def times() -> None:
@@ -96,13 +90,13 @@ def times() -> None:
     for path in sorted(DATA.glob("*.jsonl.gz")):
         with gzip.open(path, "rt", encoding="utf-8") as lines:
             clean += "\n".join(case["text"] for case in map(json.loads, lines) if case["label"] == "clean")
-    dense = [milliseconds(clean[i : i + 2048], 3) for i in range(0, len(clean) - 2048, 2048)]
+    dense = [milliseconds(clean[i : i + 2048], 4)[1] for i in range(0, len(clean) - 2048, 2048)]
     print(f"2 KB of the clean cases in a row (all about credentials): median {statistics.median(dense):.2f} ms")
     prose = hostile()["prose"][:2048]
-    print(f"2 KB of prose: {milliseconds(prose, 5):.2f} ms")
+    print(f"2 KB of prose: {milliseconds(prose, 5)[1]:.2f} ms")
     for name, text in hostile().items():
         pattern = refuses(engine.default(), text)
-        print(f"1 MiB of {name:16}{milliseconds(text, 2):9.1f} ms  {pattern or 'kept'}")
+        print(f"1 MiB of {name:22}{milliseconds(text, 3)[1]:9.1f} ms  {pattern or 'kept'}")
 
 
 def main() -> None:

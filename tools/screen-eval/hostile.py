@@ -68,7 +68,17 @@ class Recipe:
         return ("".join(parts) + long[: int(max(0, size - filled) / width)]).encode()[:size].decode("utf-8", "ignore")
 
 
-RECIPES: dict[str, Recipe] = {}
+# The slowest that the search has found, one for each way of being slow.
+RECIPES: dict[str, Recipe] = {
+    "open tokens": Recipe("lines", tuple((piece, 256) for piece in PIECES)),
+    "one key never closed": Recipe("words", (("sk-aaaaaaaaaaaaaaaaaa{n} ", 64), ('"kty": ', 64))),
+    "stated in Russian": Recipe("signs", (("пароль {n} ", 256), ("ａ", 4096), ("&lt;", 4096))),
+    "half disguised": Recipe(
+        "words", (("\\x41", 512), ("x://a{n}:<b ", 1024), ("eyJaaaaaaaaa.", 512), ("&amp;amp;", 4096))
+    ),
+    "long words": Recipe("letters", (("key={n} ", 1024), ("code is {n} ", 1024), ("user{n}: ", 1024), ("\\\n", 1024))),
+    "cookies": Recipe("words", (("Cookie: a{n}=b ", 64),)),
+}
 
 
 def milliseconds(text: str, repeats: int = 2) -> tuple[float, float]:

@@ -18,7 +18,7 @@ _BARE = re.compile(r"[^\s\"'`<>|,;，。、；）」』]+")
 _TYPED = re.compile(r"[\w\[\]<>&*?|. ]{1,40}?=[ \t]*(?=[\"'`])")
 _TEMPLATE = re.compile(r"\$\{|\{\{|\$\(|%\(|#\{|\{[\w.]+\}|<%|\{%|%\{|<[\w -]+>|\\[sSwWdDbB]|\[\^|\(\?")
 _PATH_SIGNS = re.compile(r"[/\[\]@]")
-_OWNER = re.compile(r"([A-Za-z]+)[ _-]?$")
+_OWNER = re.compile(r"(?<![A-Za-z])([A-Za-z]+)[ _-]?$")
 _OTHER_PARAMETER = re.compile(r"&[\w.-]+=")
 _ALONE = re.compile(r"[ \t\"'`,;)}\]|<]*(?:$|[\r\n#<|&]|--|//)")
 _BYTE_LIST = re.compile(r"(?i)[ \t]*[\[{(][ \t]*(?:(?:0x)?[0-9a-f]{1,3}[ \t]*,[ \t]*){15}")
@@ -50,12 +50,12 @@ def named_value(
     Returns: the pattern's name, or None when the pair states no credential.
     """
     promise = names.promise(name, in_url=in_url)
-    if promise is Promise.NOTHING or not value or values.is_documented(value):
+    if promise is Promise.NOTHING or not value:
         return None
     if (not quoted and values.is_code(value)) or _TEMPLATE.search(value):
         return None
     shape = values.look(value)
-    if shape is Look.NOTHING or (shape is Look.WORD and compared):
+    if shape is Look.NOTHING or (shape is Look.WORD and compared) or values.is_documented(value):
         return None
     if promise is Promise.PASSWORD:
         return "named-password" if _is_password(name, value, shape, quoted, alone) else None
@@ -145,7 +145,7 @@ def value_at(text: str) -> tuple[str, bool, str]:
     bare = _BARE.match(text, at)
     if bare is None:
         return "", False, text[at:]
-    return bare.group(), False, text[bare.end() :]
+    return bare.group()[: values.MAX_SAMPLED], False, text[bare.end() :]
 
 
 def name_around(place: Window) -> tuple[str, str]:
@@ -243,4 +243,5 @@ STRUCTURE = Structure(
         "DB_PASS=${DB_PASS}",
         "keyboard: de-latin1",
     ),
+    cost=1,
 )

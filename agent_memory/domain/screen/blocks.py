@@ -53,7 +53,7 @@ def _line(place: Window) -> str | None:
     text = place.text + place.after
     netrc = re.match(r"(?is)(?:machine\s+\S+|default)\s+login\s+\S+\s+password\s+(\S+)", text)
     wifi = re.match(r"WIFI:[^\n]*?;P:((?:\\.|[^;\n\\])+);", text) or re.match(r"WIFI:P:([^;\n]+);", text)
-    call = re.match(r"(?i)[\w.]*\s*=?\s*\(\s*[\"'][^\"'\n]*[\"']\s*,\s*[\"']([^\"'\n]{4,})[\"']", text)
+    call = re.match(r"(?i)[\w.]*\s*=?\s*\(\s*[\"'][^\"'\n]*[\"']\s*,\s*[\"']([^\"'\n]{4,80})[\"']", text)
     pgpass = re.match(r"\n?[\w.*-]+:(?:\d{2,5}|\*):[\w*-]+:[\w*.-]+:(\S{4,})", text)
     for found in (netrc, wifi, pgpass):
         if found and is_stated(found.group(1)):
@@ -101,13 +101,13 @@ PAIR = Structure(
 )  # fmt: skip
 TABLE = Structure(
     "table",
-    rb"(?i)"
-    + IN_NAMES
-    + rb"[\w ]*[\"*`]*[ \t]*(?:[|,;\t][^\n:=]*)?\n(?:[ \t]*\|?[ \t]*:?-{2,}[-:| \t]*\n|[^\n|:=]+[,;\t])",
+    rb"(?i)(?:[|,;\t][^\n|,;\t:=]*" + IN_NAMES + rb"[^\n:=]*|" + IN_NAMES + rb"[\w \"*`]*[|,;\t][^\n:=]*)\n"
+    rb"(?:[ \t]*\|?[ \t]*:?-{2,}[-:| \t]*\n|[^\n|:=]+[,;\t])",
     _table,
     {},
     ("| user | password |\n|---|---|\n| bob | Tundra{dig4} |", "username,password\nbob,Tundra{dig4}"),
     ("| field | token |\n|---|---|\n| bob | optional |",),
+    cost=1,
 )
 LINE = Structure(
     "password-file",
@@ -122,11 +122,12 @@ LINE = Structure(
 )  # fmt: skip
 HEADING = Structure(
     "heading",
-    rb"(?i)" + IN_NAMES + rb"[\w ]*[ \t:*`]*\r?\n[-=~#\s>*`]*[\"'`]?[\w+/=.~:!@#$%^&*-]{8}",
+    rb"(?i)" + IN_NAMES + rb"\w*(?: \w+)?[ \t:*`]*\r?\n[-=~#\s>*`]*[\"'`]?[\w+/=.~:!@#$%^&*-]{8}",
     _heading,
     {"headed-value": "a heading names a credential and the value stands under it"},
     ("API key\n-------\n{an40}", "## Access token\n\n`{an40}`"),
     ("Token\n-----\nTokens are created per client and shown once.", "password\n- minimum length 12"),
+    cost=1,
 )
 DEVICE = Structure(
     "device-password",

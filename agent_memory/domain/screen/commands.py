@@ -41,14 +41,16 @@ def looks_typed(value: str, least: int = 6) -> bool:
 
 
 def _tool(place: Window) -> str | None:
-    line = re.split(r"[\n;`]|&&|\|\|", place.text + place.after, maxsplit=1)[0]
+    line = place.text + place.after
+    for end in ("\n", ";", "`", "&&", "||"):
+        line = line.partition(end)[0]
     tool = place.text.strip().lower()
     pair = _USER_PAIR.search(line)
     if pair and not re.match(r"docker|podman|nerdctl", tool):
         password = pair.group(2)
         if is_stated(password) and not password.startswith("$") and not values.is_measure(password):
             return "command-password"
-    openssl = _PASS_WORD.search(line)
+    openssl = _PASS_WORD.search(line) if "pass:" in line or "/" in line else None
     if openssl and not values.is_placeholder(openssl.group(1)):
         return "command-password"
     if _ATTACHING.match(tool):

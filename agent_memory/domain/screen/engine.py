@@ -15,7 +15,7 @@ from agent_memory.domain.screen.views import (
     BLOB_PATTERN,
     MARKER_PATTERN,
     MAX_BLOBS,
-    TooDisguised,
+    TooDense,
     View,
     decoded_text,
     readings,
@@ -24,17 +24,21 @@ from agent_memory.domain.screen.words import word_set
 
 MARKER = "store-marker"  # not the marker itself: the audit row that names the pattern would carry it
 TOO_DENSE = "too-dense"
-# Places found in one text over all its readings, and different ones judged. The labelled texts, all about credentials,
-# hold at most 809 and 541 in 16 KiB, so an honest field stays far below; a text of more is refused unread, so that
-# hostile text cannot buy time.
-MAX_PLACES = 8192
-MAX_JUDGED = 4096
+# A field of a record holds no more; whatever stands in one, it is read to its end.
+FIELD_CHARS = 16 << 10
+# Places found in a longer text over all its readings, and what the different ones cost to judge (`Structure.cost`). A
+# text of more is refused unread, so that hostile text cannot buy time. A mebibyte of Python has some 1,700 and 2,200.
+MAX_PLACES = 3072
+MAX_COST = 2800
+TOKEN_COST = 6  # of naming a token and judging how random it is
 # What RE2 may keep of one compiled automaton. All token rules in one need 10 MB on text that looks like keys; with the
 # 8 MB of RE2's default it forgets them over and over and is fifty times slower. Plain text fills a hundredth.
 TABLE_BYTES = 32 << 20
 # A text is read in blocks, each with the beginning of the next, so that a locator runs only where its places are.
 BLOCK_BYTES = 4096
 OVERLAP_BYTES = 512
+TOKEN_BLOCK_BYTES = 16384
+TOKEN_BYTES = 2048  # of a token that begins in a block: a JSON web token or key is read so far
 
 TOKEN_RULES: tuple[Rule, ...] = VENDOR_TOKENS + SHARED_SHAPES
 # Structures whose places are looked for by one automaton: it knows every mixture of them that a text holds, so only
@@ -71,12 +75,17 @@ class Work:
     """How much a screening did; the tests bound it, for times differ from machine to machine."""
 
     places: int = 0
+    cost: int = 0
+    bounded: bool = True
     # Readings repeat most of their places, so a place is judged once: structure, whether lines were joined, and bytes.
     judged: dict[tuple[str, bool, tuple[bytes, bytes, bytes]], str | None] = field(default_factory=dict)
 
-    def spent(self) -> bool:
-        """Whether the text has used up what any honest text needs."""
-        return self.places >= MAX_PLACES or len(self.judged) >= MAX_JUDGED
+    def add(self, cost: int) -> None:
+        """Count a place and what it costs to judge. Raises: TooDense: no honest text needs so much."""
+        self.places += 1
+        self.cost += cost
+        if self.bounded and (self.places > MAX_PLACES or self.cost > MAX_COST):
+            raise TooDense
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +94,7 @@ class Group:
 
     holds: Any
     locators: tuple[tuple[Structure, Any], ...]
+    across: bool  # one of them holds where lines were joined
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,15 +104,18 @@ class Screen:
     rules: tuple[Rule, ...]
     structures: tuple[Structure, ...]
     tokens: Any
+    which: Any
     groups: tuple["Group", ...]
     marker: Any
     blob: Any
 
     def hits(self, text: str, work: Work | None = None) -> Iterator[Hit]:
         """Every refusal in a text, the text as sent first."""
+        work = work or Work()
+        work.bounded = len(text) > FIELD_CHARS
         try:
-            yield from self._hits(text, work or Work())
-        except TooDisguised:
+            yield from self._hits(text, work)
+        except TooDense:
             yield Hit(TOO_DENSE, 0, 0, plain=False)
 
     def _hits(self, text: str, work: Work) -> Iterator[Hit]:
@@ -112,15 +125,12 @@ class Screen:
                 yield _hit(MARKER, data, match.start(), match.end(), view)
             yield from self._tokens(data, view, work)
             yield from self._structures(data, view, work)
-            if work.spent():
-                yield Hit(TOO_DENSE, 0, 0, plain=False)
-                return
 
     def is_marked(self, text: str) -> bool:
         """Whether the do-not-store marker stands in any reading of the text, or may stand where none can be built."""
         try:
             return any(self.marker.search(view.data) for view in readings(text, self.decoded_blobs))
-        except TooDisguised:
+        except TooDense:
             return True
 
     def decoded_blobs(self, data: bytes) -> str:
@@ -129,47 +139,60 @@ class Screen:
         return "\n".join(blob for blob in found if blob is not None)
 
     def _tokens(self, data: bytes, view: View, work: Work) -> Iterator[Hit]:
-        for match in self.tokens.finditer(data) if self.rules else ():
-            work.places += 4  # finding which rule matched costs as much as four other places
-            if work.spent():
-                return
+        for match in _token_places(self.tokens, data) if self.rules else ():
+            work.add(TOKEN_COST)
             start, end = match.span()
-            name = self.rules[match.lastindex - 1].name
+            # The set says which rule it was, for a hundredth of what groups cost RE2. One byte more, for `\\b`.
+            name = self.rules[min(self.which.Match(data[start : end + 1]))].name
             if name in _VENDORS and (data[end : end + 1] == b"+" or data[start - 1 : start] == b"+"):
                 continue  # three letters and luck, inside base64
             if token_is_live(name, data[start:end].decode("utf-8", "ignore")):
                 yield _hit(name, data, start, end, view)
 
     def _structures(self, data: bytes, view: View, work: Work) -> Iterator[Hit]:
-        for structure, match in self._places(data, joined=view.joined):
-            work.places += 1
-            if work.spent():
-                return
-            start, end = match.span()
+        for structure, (start, end) in self._places(data, joined=view.joined):
             parts = surroundings(data, start, end)
             key = (structure.name, view.joined, parts)
+            work.add(0 if key in work.judged else structure.cost)
             if key not in work.judged:
                 work.judged[key] = structure.judge(window(parts, joined=view.joined))
             name = work.judged[key]
             if name is not None:
                 yield _hit(name, data, start, end, view)
 
-    def _places(self, data: bytes, *, joined: bool) -> Iterator[tuple[Structure, Any]]:
+    def _places(self, data: bytes, *, joined: bool) -> Iterator[tuple[Structure, tuple[int, int]]]:
         """Every place of every structure: where a block holds one, its locator runs over the block."""
         read: dict[str, int] = {}  # how far each structure's places reach
+        groups = [group for group in self.groups if group.across or not joined]
         for begin in range(0, len(data), BLOCK_BYTES):
             end = begin + BLOCK_BYTES
             block = data[begin : end + OVERLAP_BYTES]
-            for group in self.groups:
+            for group in groups:
                 for i in sorted(group.holds.Match(block) or ()):
                     structure, locator = group.locators[i]
                     if joined and structure.name not in _ACROSS_LINES:
                         continue
                     for match in locator.finditer(data, max(begin, read.get(structure.name, 0)), end + OVERLAP_BYTES):
-                        if match.start() >= end:
+                        span = match.span()
+                        if span[0] >= end:
                             break
-                        read[structure.name] = match.end()
-                        yield structure, match
+                        read[structure.name] = span[1]
+                        yield structure, span
+
+
+def _token_places(tokens: Any, data: bytes) -> Iterator[Any]:
+    """The places of tokens, each looked for no further than `TOKEN_BYTES` behind the block it begins in.
+
+    A search of the whole would read on from every place for as long as an earlier beginning may still become one.
+    """
+    read = 0
+    for begin in range(0, len(data), TOKEN_BLOCK_BYTES):
+        end = begin + TOKEN_BLOCK_BYTES
+        for match in tokens.finditer(data, max(begin, read), end + TOKEN_BYTES):
+            if match.start() >= end:
+                break
+            read = match.end()
+            yield match
 
 
 _VENDORS = frozenset(rule.name for rule in VENDOR_TOKENS)
@@ -221,15 +244,22 @@ def compile_screen(rules: tuple[Rule, ...] = TOKEN_RULES, structures: tuple[Stru
     latin.encoding = re2.Options.Encoding.LATIN1  # bytes in, bytes out: offsets need no translation
     latin.log_errors = False
     latin.max_mem = TABLE_BYTES
-    every = re2.compile(b"(?i)" + b"|".join(b"(" + rule.pattern.encode() + b")" for rule in rules), latin)
+    every = re2.compile(b"(?i)" + b"|".join(b"(?:" + rule.pattern.encode() + b")" for rule in rules), latin)
+    which = re2.Set.MatchSet(latin)
+    for rule in rules:
+        which.Add(b"(?i)" + rule.pattern.encode())
+    which.Compile()
     groups = []
     for group in _grouped(structures):
         holds = re2.Set.SearchSet(latin)
         for structure in group:
             holds.Add(structure.locator)
         holds.Compile()
-        groups.append(Group(holds, tuple((structure, re2.compile(structure.locator, latin)) for structure in group)))
-    return Screen(rules, structures, every, tuple(groups), re2.compile(MARKER_PATTERN), re2.compile(BLOB_PATTERN))
+        locators = tuple((structure, re2.compile(structure.locator, latin)) for structure in group)
+        groups.append(Group(holds, locators, any(structure.name in _ACROSS_LINES for structure in group)))
+    return Screen(
+        rules, structures, every, which, tuple(groups), re2.compile(MARKER_PATTERN), re2.compile(BLOB_PATTERN)
+    )
 
 
 @functools.lru_cache(maxsize=1)

@@ -11,7 +11,9 @@ from agent_memory.domain.screen.values import Look
 from agent_memory.domain.screen.views import decoded_text
 
 _SCHEME_VALUE = re.compile(r"(?i)([a-z-]+)[\s\"'`:=]+([\w+/=.~:%!$-]+)")
-_PAIR = re.compile(r"([\w.\-$]+)=([^\s;,'\"`&]+)")
+_LINE_CHARS = 360  # of cookies that are read
+_BETWEEN_PAIRS = re.compile(r"[\s;,'\"`&]+")
+_NAME_END = re.compile(r"[\w.\-$]*")
 _SESSION = re.compile(
     r"(?i)sess|sid$|auth|token|csrf|xsrf|jwt|remember|login|logged|sso|saml|ticket|identity|_id$|^id$"
 )
@@ -57,8 +59,13 @@ def _is_sasl(value: str) -> bool:
 
 
 def _cookie(place: Window) -> str | None:
-    line = (place.text + place.after).partition("\n")[0]
-    for name, value in _PAIR.findall(line):
+    # What stands behind a next "cookie" is read at its own place.
+    line = place.text + place.after.partition("\n")[0].partition("ookie")[0][:_LINE_CHARS]
+    for before, equals, value in (pair.partition("=") for pair in _BETWEEN_PAIRS.split(line)):
+        backwards = _NAME_END.match(before[::-1]) if equals and value else None
+        name = backwards.group()[::-1] if backwards else ""
+        if not name:
+            continue
         if _TRACKING.match(name) or values.is_placeholder(value) or "${" in value or "{" in value:
             continue
         known = names.promise(name) is not Promise.NOTHING or _SESSION.search(name) is not None
@@ -88,4 +95,5 @@ COOKIE = Structure(
     {"cookie": "a session cookie opens the session it belongs to"},
     ("Cookie: sid={hex32}; lang=de", "curl -b 'connect.sid=s%3A{an32}' https://a.example"),
     ("Set-Cookie: theme=dark; Path=/; Max-Age=31536000", "Cookie: sessionid=<redacted>; lang=de"),
+    cost=6,
 )

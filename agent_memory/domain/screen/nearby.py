@@ -2,8 +2,9 @@
 
 from typing import Any
 
-NEAR_BYTES = 128  # kept before a disguise, and twice as much behind it: a name, a separator and a long password
-FAR_BYTES = 384  # and so far, or twice as far, where that makes the stretch begin and end with a line
+NEAR_BYTES = 128  # kept on either side of a disguise: a name and a separator, or a long password
+FAR_BYTES = 384  # and so far before, or twice as far behind, where that makes the stretch begin and end with a line
+MOST_BYTES = 4096
 TAIL_BYTES = 64  # a disguise so near the end of a stretch makes it longer
 GAP = b"\n\n\n"  # between stretches: no rule reads on over it
 
@@ -12,13 +13,16 @@ def stretches(data: bytes, sign: Any) -> bytes:
     """The text around every place of a sign (RE2), in whole lines where lines are short; linear in the text."""
     parts: list[bytes] = []
     start = end = 0
+    reach = NEAR_BYTES
     place = sign.search(data)
     while place is not None:
         begin = _before(data, place.end())
         if begin > end:
             parts.append(data[start:end])
-            start = begin
-        end = _behind(data, place.end())
+            start, reach = begin, NEAR_BYTES
+        else:
+            reach = min(2 * reach, MOST_BYTES)  # where signs stand close, fewer and longer steps
+        end = _behind(data, place.end(), reach)
         place = sign.search(data, end - TAIL_BYTES) if end < len(data) else None
     parts.append(data[start:end])
     return GAP.join(filter(None, parts))
@@ -32,8 +36,8 @@ def _before(data: bytes, at: int) -> int:
     return data.rfind(b"\n", least, most) + 1 or data.rfind(b" ", least, most) + 1 or least
 
 
-def _behind(data: bytes, at: int) -> int:
-    """Where it ends."""
-    least, most = at + 2 * NEAR_BYTES, at + 2 * FAR_BYTES
+def _behind(data: bytes, at: int, reach: int) -> int:
+    """Where it ends, `reach` bytes on or a little later."""
+    least, most = at + reach, at + reach + 2 * FAR_BYTES
     ends = (data.find(mark, least, most) for mark in (b"\n", b" "))
     return next((end for end in ends if end >= 0), min(most, len(data)))

@@ -78,4 +78,5 @@ PHRASE = Structure(
         "backup codes: {hex4}-1{hex3} {hex4}-2{hex3}",
     ),
     ("backup codes live in the safe", "the recovery key is stored in the vault since 2026-01-02"),
+    cost=6,
 )

@@ -3,18 +3,20 @@
 import functools
 import re
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from agent_memory.domain.screen import names, values
 from agent_memory.domain.screen.rules import Structure, Window
+from agent_memory.domain.screen.search import Search
 from agent_memory.domain.screen.values import Look
 from agent_memory.domain.screen.words import ANNOUNCED, CODE_TEXT, PASSWORD_TEXT, STOP_WORDS
 
 # The verb or sign that says "and this is it". A few words may stand before it ("for the printer web page").
-_SAYS = re.compile(
+_SAYS = (
     r"(?i)\b(?:is(?: now| still)?(?: set to)?|was|are|equals|reads|to|with|lautet|lauten|ist|hei(?:ß|ss)t|"
-    r"auf|mit|es|era|son|est|war|waren|fue|var|je|on|"
-    r"era|é|são|foi|è|jest|brzmi|это|à|a|now|jetzt)\b|=>?|:(?=[\s\"'`*「])|->|→|\s[-–—]\s"
+    r"auf|mit|es|era|son|est|war|waren|fue|var|je|on|jest|brzmi|a|now|jetzt)\b|"
+    r"(?:^|[\s,])(?:é|são|foi|è|это|à)(?:\s|$)|=>?|:[\s\"'`*「]|->|→|\s[-–—]\s"
 )
 _VALUE = re.compile(r"[\s\"'`“„«「『‘*(_]*(?P<value>[!-~À-ž€£§]{4,})")
 # Behind an announcement that is a word of its own: an ending, and then no sign of an identifier.
@@ -23,9 +25,10 @@ _ENDING = re.compile(r"^(?:s|es|e|en|n|er)\b")
 _CLAUSE_END = re.compile(r"[.;!?](?:\s|$)")
 _GLUABLE = re.compile(r"(?i)passwor|kennwor|schl|token|code")
 _NO_SECRET = re.compile(
-    r"^[\w.+-]+@[\w-]+\.\w+$|^[\w-]+\.[a-z]{2,4}(?::\d+)?$|^\w+\(|^[A-Z_]{2,}=?$|=\S*[$<{]|^#\d+$|/\w+/|'s$|n't$"
+    r"^[\w.+-]+@[\w-]+\.\w+$|^[\w-]+\.[a-z]{2,4}(?::\d+)?$|^\w+\(|^[A-Z_]{2,}=?$|=[^\s=]*[$<{]|^#\d+$|/\w+/|'s$|n't$"
 )
 _QUOTE_MARK = re.compile(r"[\"'`”“»」』]")
+_LONG = re.compile(r"[!-~]{16}")
 _QUOTES = "\"'`“”„«»,;:()*"
 _ENDS = ".,;:)]}"
 # Phrases so plain about a credential that even a hexadecimal value or a UUID behind them is one.
@@ -34,8 +37,10 @@ _SPECIFIC = re.compile(
     r"token|secret)$"
 )
 _GAP_CHARS = 60
+_MOST_FOUND = 4
+_ANNOUNCED = "(?i)" + ANNOUNCED.decode()
 # Words between the announcement and the verb that make the sentence speak about passwords instead of stating one.
-_ABOUT = re.compile(
+_ABOUT = Search(
     r"(?i)polic|reset|rotat|length|hash|manager|expir|require|must|should|minim|maxim|count|limit|strength|"
     r"\bnot\b|never|"
     r"\blänge|mindest|longueur|longitud|regex|pattern|prefix|format|algorithm|digest|sha\d|id\b|name\b|bucket|budget"
@@ -54,22 +59,31 @@ _UNITS = re.compile(
     r"mois|zn|симв|位|天|个|個|字|文字|자|年|月|日|分|次|小时))"
 )
 _REVERSED = re.compile(
-    r"(?i)(?P<value>[^\s\"'`“„«]{6,})[\"'`”»]?\s+(?:is|as|ist|als|est|comme|es|como|é|è|come|это|"
+    r"(?i)(?<![^\s\"'`“„«])(?P<value>[^\s\"'`“„«]{6,})[\"'`”»]?\s+(?:is|as|ist|als|est|comme|es|como|é|è|come|это|"
     r"как)\s+[^\n.;:]{0,40}$"
 )
 
 
-@functools.lru_cache(maxsize=1)
-def _announced() -> Any:
+@functools.lru_cache(maxsize=2)
+def _compiled(pattern: str) -> Any:
     import re2  # a window holds few words and the alternation is long, which is what RE2 is good at
 
-    return re2.compile("(?i)" + ANNOUNCED.decode())
+    return re2.compile(pattern)
+
+
+def _found(pattern: str, text: str, start: int) -> list[tuple[int, int]]:
+    """Where a long alternation stands in a text, from an offset on: the first few places, a sentence has no more."""
+    data = text.encode()
+    first = start if text.isascii() else len(text[:start].encode())
+    spans = [found.span() for found in islice(_compiled(pattern).finditer(data, first), _MOST_FOUND)]
+    if len(data) == len(text):
+        return spans
+    return [(len(data[:begin].decode()), len(data[:end].decode())) for begin, end in spans]
 
 
 def announced_in(text: str, start: int) -> list[tuple[int, int]]:
     """Where the announcing words of a text stand, from an offset on."""
-    read = text.encode() if text.isascii() else text  # RE2 takes bytes as they are, and counts offsets in a str
-    return [word.span() for word in _announced().finditer(read, start)]
+    return _found(_ANNOUNCED, text, start)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +110,7 @@ def _stated(place: Window) -> str | None:
     line = (place.text + place.after).partition("\n")[0] if "\n" not in place.text else place.text + place.after
     located = line[: len(place.text)]
     left = 3
-    for start, end in reversed(announced_in(located, max(0, len(located) - 200))):
+    for start, end in reversed(announced_in(located, max(0, len(located) - 120))):
         if _is_word(place.before, line, start, end):
             verdict = _after(line[start:end], line[end:], place, line[:start])
             left -= 1
@@ -126,26 +140,34 @@ def _after(word: str, rest: str, place: Window, before: str) -> str | None:
         return "stated-code" if _code(rest) else None
     if not said.password and names.is_plainly_owned((before or place.before)[-24:] + word):
         return None
+    clause = _CLAUSE_END.split(rest[: _GAP_CHARS + 20], maxsplit=1)[0]
+    if not said.password and not _LONG.search(rest, 0, 2 * _GAP_CHARS):
+        # Only a random string would be a key, or right here what can be nothing but a password.
+        first = (clause.split() or [""])[0].strip(_QUOTES)
+        return stated if values.is_typed_password(first) else None
     quoted = _QUOTED.match(rest)
     if quoted and _in_quotes(quoted.group("gap"), quoted.group("value"), said.password):
         return stated
     specific = _SPECIFIC.search((place.before + before)[-16:] + word) is not None
-    clause = _CLAUSE_END.split(rest[: _GAP_CHARS + 20], maxsplit=1)[0]
-    ends = [(0, False)] + [(says.end(), True) for says in _SAYS.finditer(clause, 0, _GAP_CHARS)]
-    about = _ABOUT.search(rest, 0, ends[-1][0])
-    for end, says in ends:
-        if (about and about.end() <= end) or (plural and rest[end:].strip()[:6].isdigit()):
+    for end, says in [(0, False), *((end, True) for end in _verb_ends(clause))]:
+        if _ABOUT(rest[:end]) or (plural and rest[end:].strip()[:6].isdigit()):
             return None
         found = _VALUE.match(rest, end)
         if found is None:
             continue
-        value = found.group("value")
+        value = found.group("value")[: values.MAX_SAMPLED]
         if specific and (values.is_hex(value.rstrip(_ENDS)) or values.is_uuid(value.rstrip(_ENDS))):
             return stated
         if _is_value(value, rest[found.end() :], says, said.password, place.joined):
             return stated
-    typed = next(filter(values.is_typed_password, (word.strip(_QUOTES) for word in clause[:48].split())), None)
+    words = (word.strip(_QUOTES) for word in clause[:48].split() if len(word) >= 8)
+    typed = next(filter(values.is_typed_password, words), None)
     return stated if typed and (said.password or typed == clause.split()[0].strip(_QUOTES)) else None
+
+
+def _verb_ends(text: str) -> list[int]:
+    """Where the verbs and signs end that say "and this is it", among the characters that may stand before a value."""
+    return [end for _, end in _found(_SAYS, text[:_GAP_CHARS], 0)]
 
 
 def _unspaced(rest: str, password: bool, joined: bool) -> bool:
@@ -168,23 +190,27 @@ def _code(rest: str) -> bool:
     """Four to eight digits after a verb, not followed by a unit."""
     if re.match(r"[\s#]*(?:\d{3,4}-\d{2,3}-\d{3,4}|\d{4,8}#)(?!\w)", rest):
         return True
-    for says in _SAYS.finditer(rest, 0, _GAP_CHARS):
+    for end in _verb_ends(rest):
         digits = re.match(
             r"[\s\"'`*]*(?:\d{4,8}(?![\w.:/-])|\d\d(?:-\d\d){2,3}\b|\d{3,4}-\d{2,3}-\d{3,4}\b|\*?\d{4,8}#)",
-            rest[says.end() :],
+            rest[end:],
         )
-        if digits and not _UNITS.match(rest[says.end() + digits.end() :]):
+        if digits and not _UNITS.match(rest[end + digits.end() :]):
             return True
     return False
 
 
 def _says_secret(value: str, says: bool, password: bool, joined: bool) -> bool:
     value = value.rstrip(".,;:)]}>」』。")
+    return _looks_secret(value, says, password, joined) and not values.is_documented(value)
+
+
+def _looks_secret(value: str, says: bool, password: bool, joined: bool) -> bool:
     if value.isdigit():
         return password and says and len(value) >= 4 and not re.fullmatch(r"(?:19|20)\d\d", value)
     if value.isalpha() and len(value) < 16:
         return False  # most words of prose: too short for a random string, and nothing in it that makes a password
-    if values.is_measure(value) or values.is_code(value) or values.is_documented(value) or "//" in value[:12]:
+    if values.is_measure(value) or values.is_code(value) or "//" in value[:12]:
         return False
     shape = values.look(value)
     if _NO_SECRET.search(value):
@@ -210,7 +236,7 @@ def _says_secret(value: str, says: bool, password: bool, joined: bool) -> bool:
 
 def _in_quotes(gap: str, value: str, password: bool) -> bool:
     """A quoted value with a verb before it, or right behind the word."""
-    says = any(not gap[found.end() :].strip() for found in _SAYS.finditer(gap))
+    says = any(not gap[end:].strip() for end in _verb_ends(gap))
     if " " in value:
         words = re.findall(r"[^\W\d_]+", value.lower())
         phrase = password and 3 <= len(words) <= 10 and not any(w in STOP_WORDS for w in words)
@@ -273,6 +299,7 @@ STATED = Structure(
         "commit {hex40} fixes the token refresh race",
         "primary key is 9c851029-29d5-4a96-b22f-eeaf20321f7e",
     ),
+    cost=3,
 )
 REVERSED = Structure(
     "reversed-statement",

@@ -45,8 +45,10 @@ def surroundings(data: bytes, start: int, end: int) -> tuple[bytes, bytes, bytes
 
 def window(parts: tuple[bytes, bytes, bytes], *, joined: bool) -> Window:
     """Surroundings as text, cut at whole characters."""
-    before, text, after = (part.decode("utf-8", "ignore") for part in parts)
-    return Window(before, text, after, joined)
+    before, text, after = parts
+    return Window(
+        before.decode("utf-8", "ignore"), text.decode("utf-8", "ignore"), after.decode("utf-8", "ignore"), joined
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,18 +65,24 @@ class Structure:
     why: dict[str, str]
     refuses: tuple[str, ...]
     keeps: tuple[str, ...] = ()
+    cost: int = 3  # of judging a place, in what an assignment costs, about; counts toward the bound on a long text
 
 
 _EXAMPLE = re.compile(r"(?i)example|redact|your[-_]|placeholder|\*\*|\.\.\.|x{6}|0{10}|here$")
 
 
+_SIGNS = re.compile(r"[^A-Za-z0-9]+")
+_DIGIT = re.compile(r"[0-9]")
+
+
 def is_live(token: str) -> bool:
     """Whether a string in a vendor's shape is a token and not a placeholder, a class name or a documented example."""
-    if _EXAMPLE.search(token) or values.is_documented(token):
+    if _EXAMPLE.search(token):
         return False
-    body = re.sub(r"[^A-Za-z0-9]", "", token)
-    if not any(char.isdigit() for char in body) and not (
+    body = _SIGNS.sub("", token)
+    if not _DIGIT.search(body) and not (
         len(body) >= 24 and re.search(r"[a-z][A-Z]{1,3}[a-z]", body) and re.search(r"[A-Z][a-z][A-Z]", body)
     ):
         return False
-    return len(set(body)) >= 8 and values.rhythm(body) >= 0.12 and not values.is_sequence(token)
+    drawn = len(set(body)) >= 8 and values.rhythm(body) >= 0.12 and not values.is_sequence(token)
+    return drawn and not values.is_documented(token)

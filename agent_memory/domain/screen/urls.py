@@ -85,6 +85,7 @@ USERINFO = Structure(
         "scheme://user:password@host",
         "http://ha:8123/icons/logo@2x.png",
     ),
+    cost=1,
 )
 BARE_USERINFO = Structure(
     "bare-userinfo",
@@ -106,4 +107,5 @@ HOOK = Structure(
         "https://a.example/trigger/x/with/key/{an22}",
     ),
     ("https://github.com/acme/webhook/blob/{hex40}/src/app.py", "src/hooks/use-token-list-provider.ts"),
+    cost=1,
 )

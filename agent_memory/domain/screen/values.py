@@ -3,8 +3,8 @@
 import enum
 import hashlib
 import re
-from itertools import pairwise
 
+from agent_memory.domain.screen.search import Search
 from agent_memory.domain.screen.words import word_set
 
 
@@ -19,20 +19,25 @@ class Look(enum.IntEnum):
 
 
 MAX_READ = 80  # characters of a value that are read for a placeholder; bounds the work on each
+MAX_SAMPLED = 160  # characters of a value that tell whether it is random
+_KIND = re.compile(r"[a-z]+|[A-Z]+|[0-9]+")
+_NO_DIGITS = {ord(digit): None for digit in "0123456789"}
+_LETTER = re.compile(r"[^\W\d_]")
+_DIGIT_OR_SIGN = re.compile(r"[\d!#$%&*+@^~?=/\\|]")
 _SIGNS = re.compile(r"[^A-Za-z0-9]")
-_MASK = re.compile(r"[*•●·xX#?_.=-]{3,}$|.{0,80}?(?:\*{3}|•{2}|…|\.\.\.|[xX]{5}|_{4}|-{4})")
-_WRAPPED = re.compile(
+_MASK = r"^[*•●·xX#?_.=-]{3,}$|\*{3}|•{2}|…|\.\.\.|[xX]{5}|_{4}|-{4}"
+_WRAPPED = (
     r"<[^>]*>?|\$[\w{(]|\{\{?[^}]*\}?|%[A-Z_][A-Z0-9_]*%|%\w*\(|%s|#\{|\[(?:[A-Z _-]*|[a-z]+:[^\]]*|[a-z ]+)\]|\[\[|"
     r"\(|@[\w./]+(?:$|\()|!\w+|&\w+$|\\[a-z]|=$|\|$|>-?$|\*\w+$"
 )
-_REFERENCE = re.compile(
-    r"(?i)(?:op|vault|secrets?|env|ssm|keyring|keychain|file|sops|bws|doppler|ref\+\w+|aws-?sm|gcp-?sm|kv|azure-?kv|"
+_REFERENCE = (
+    r"(?:op|vault|secrets?|env|ssm|keyring|keychain|file|sops|bws|doppler|ref\+\w+|aws-?sm|gcp-?sm|kv|azure-?kv|"
     r"data|akv|conjur|pass)(?:://|:)|arn:|projects/|enc[\[(]|\$ansible_vault|https?://|/(?:run|etc|var|home|usr|opt|"
     r"srv|data|mnt|tmp|root|app|secrets|config|path|Users)\b|~/|\.\.?/|[a-z]:\\|sha(?:1|256|384|512)[-:]|md5[-:]|"
     r"refs?/|secret/|--\w|s-1-\d"
 )
-_PLACEHOLDER = re.compile(
-    r"(?i)example|placeholder|redacted|change[-_ ]?(?:me|it|this)|replace|insert|dummy|\btodo\b|\btbd\b|fixme|masked|"
+_SPOKEN = (
+    r"example|placeholder|redacted|change[-_ ]?(?:me|it|this)|replace|insert|dummy|\btodo\b|\btbd\b|fixme|masked|"
     r"screened|goes[-_ ]?here|[-_ ]here\b|here$|\byour|^your|^my[-_]?(?:secret|token|key|pass|api|app|"
     r"super)|\bfake\b|"
     r"_your_|beispiel|ejemplo|exemple|exemplo|示例|你的|您的|あなた|\bdein|\bmein|\bvotre|\bvuestr|\btu[-_]|"
@@ -42,6 +47,7 @@ _PLACEHOLDER = re.compile(
     r"^(?:test|sample|default|demo)[-_]?(?:token|key|secret|password|pass|value)?\d{0,3}$|not[-_]?(?:a[-_]?)?real|"
     r"^abc\d*$|^abcd?e?f?\d{3,6}$|^(?:abc|xyz)[-_.]?(?:123|def|xyz)|enter[-_ ](?:your|the)|put[-_ ]"
 )
+_PLACEHOLDER = Search(f"{_MASK}|^(?:{_WRAPPED})|^(?i:{_REFERENCE})|(?i:{_SPOKEN})")
 _VOID = word_set(
     "null none nil undefined true false yes no on off empty unset required optional string str int bool bytes "
     "number text any object secretstr default auto automatic generated random unknown n/a na todo tbd hidden "
@@ -49,7 +55,7 @@ _VOID = word_set(
     "always enabled disabled optional[str] self this new char varchar const let var return is not in and or "
     "the a an of for to from with as if else"
 )
-_CREDENTIAL_WORD = re.compile(
+_CREDENTIAL_WORD = Search(
     r"(?i)pass(?:word|wd|wort|phrase|code)?\b|pass(?:word|wort)|pwd|secret|token|api[-_]?key|credential|kennwort|"
     r"contrase|senha|mot de passe|\bkey\b|密码|口令|パスワード|비밀번호|пароль|geheim|hasło"
 )
@@ -69,8 +75,8 @@ _VERSION = re.compile(
     r"ecdsa|ps|bcrypt|scrypt|pbkdf|jwt|win|ipv|ec|arm|amd|python|node|web|fa|pm)[-_]?\d+[\w.-]{0,12}|"
     r"[a-z]\d{1,4}(?:\.\d+)*[a-z]?"
 )
-_RUNS = tuple(
-    alphabet[i : i + 9] for alphabet in ("abcdefghijklmnopqrstuvwxyz", "01234567890123456789") for i in range(10)
+_RUN = Search(
+    "|".join(run[i : i + 9] for run in ("abcdefghijklmnopqrstuvwxyz", "01234567890123456789") for i in range(10))
 )
 # First 16 hex digits of the SHA-256 of examples in public documents (AWS, Azurite, Stripe, jwt.io, RFC 6749, 6750 and
 # 7617, the TOTP key URI format): harmless, and not to be repeated here.
@@ -92,9 +98,7 @@ def is_placeholder(value: str) -> bool:
     value = value[:MAX_READ]
     if not value or value.lower().rstrip("!?") in _VOID:
         return True
-    return bool(
-        _MASK.match(value) or _WRAPPED.match(value) or _REFERENCE.match(value) or _PLACEHOLDER.search(value)
-    ) or is_sequence(value)
+    return _PLACEHOLDER(value) or is_sequence(value)
 
 
 def is_sequence(value: str) -> bool:
@@ -102,7 +106,7 @@ def is_sequence(value: str) -> bool:
     folded = value.lower()
     if len(folded) >= 8 and len(set(folded)) <= 3:
         return True
-    return len(folded) >= 10 and any(run in folded for run in _RUNS)
+    return len(folded) >= 10 and _RUN(folded)
 
 
 def is_hex(value: str) -> bool:
@@ -123,7 +127,7 @@ def is_code(value: str) -> bool:
     if chain is None:
         return False
     root = re.split(r"\W", chain.group(), maxsplit=1)[0].lower()
-    return root in _ROOTS or (chain.group() == value and _CREDENTIAL_WORD.search(value) is not None)
+    return root in _ROOTS or (chain.group() == value and _CREDENTIAL_WORD(value))
 
 
 def is_random(value: str, least: int = 16) -> bool:
@@ -132,11 +136,11 @@ def is_random(value: str, least: int = 16) -> bool:
     Words and identifiers change between lower case, upper case and digit about once in five characters; base62 drawn
     at random does so at six of ten places, hexadecimal at five, base32 at three.
     """
-    body = _SIGNS.sub("", value[: 4 * MAX_READ])
+    body = _SIGNS.sub("", value[:MAX_SAMPLED])
     if len(body) < least or len(set(body)) < 8:
         return False
     changes = rhythm(body)
-    digits = sum(char.isdigit() for char in body)
+    digits = len(body) - len(body.translate(_NO_DIGITS))
     if digits == 0:
         return changes >= 0.38 and len(body) >= 20
     if digits == 1:
@@ -145,9 +149,8 @@ def is_random(value: str, least: int = 16) -> bool:
 
 
 def rhythm(body: str) -> float:
-    """Share of neighbours in a run of letters and digits that differ in kind: lower case, upper case, digit."""
-    kinds = ["u" if char.isupper() else "l" if char.islower() else "d" for char in body]
-    return sum(a != b for a, b in pairwise(kinds)) / max(1, len(kinds) - 1)
+    """Share of neighbours in a run of ASCII letters and digits that differ in kind: lower case, upper case, digit."""
+    return (len(_KIND.findall(body)) - 1) / max(1, len(body) - 1)
 
 
 def look(value: str) -> Look:
@@ -158,8 +161,8 @@ def look(value: str) -> Look:
         return Look.NUMBER
     if is_uuid(value) or is_hex(value) or is_random(value):
         return Look.RANDOM
-    letters = any(c.isalpha() for c in value)
-    if letters and any(c.isdigit() or c in "!#$%&*+@^~?=/\\|" for c in value.rstrip(".,;:!?)")):
+    letters = _LETTER.search(value) is not None
+    if letters and _DIGIT_OR_SIGN.search(value.rstrip(".,;:!?)")):
         return Look.STATED
     if letters:
         return Look.WORD
@@ -173,7 +176,7 @@ def is_measure(value: str) -> bool:
 
 def names_itself(value: str) -> bool:
     """Whether a value of letters only is itself a word for a credential (`password: password`, a translation)."""
-    return _CREDENTIAL_WORD.search(value) is not None
+    return _CREDENTIAL_WORD(value)
 
 
 _TYPED_KINDS = tuple(map(re.compile, (r"\d", r"[A-Z]", r"[a-z]", r"[!#$%^&*?~+@]|\w-\d{3}")))

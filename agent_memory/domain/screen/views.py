@@ -21,7 +21,9 @@ MAX_ROUNDS = 3  # a value encoded four times over was not encoded by accident
 # Escapes decoded, and line breaks taken out, of one text. Each is a character or more of the text as sent, so a field
 # of 16 KiB stays at a quarter; a text of more is refused unread, so that hostile text cannot buy time.
 MAX_UNDONE = 1 << 16
-MAX_NEAR_BYTES = 1 << 20
+# What stands around the disguises of one text, for two readings together. A mebibyte of code has a quarter of that; a
+# field cannot have as much.
+MAX_NEAR_BYTES = 896 << 10
 MAX_BACKSLASHES = 4  # before one escape: quoted twice over
 MAX_BLOBS = 512  # base64 runs decoded per text; a text of more is data, whose first runs say what it is
 
@@ -29,11 +31,12 @@ _INVISIBLE = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff"
 )
 _HYPHENS = "\u058a\u1806\u2010-\u2015\u2043\u2212\u2e3a\u2e3b\ufe58\ufe63\uff0d\u30fb\u207b\u208b"
-_FOLDABLES = f"[{_INVISIBLE}{_HYPHENS}\uff01-\uff5e\u3000\u00a0\u2002-\u200a\u202f\U0001d400-\U0001d7ff\u24b6-\u24e9]"
-_FOLDABLE = re.compile(_FOLDABLES)
+_WIDE = "\uff01-\uff5e\u3000"  # beside Chinese or Japanese they are that script's own punctuation
+_LETTERS = "\uff10-\uff19\uff21-\uff3a\uff41-\uff5a\U0001d400-\U0001d7ff\u24b6-\u24e9"
+_OTHERS = f"{_INVISIBLE}{_HYPHENS}{_LETTERS}\u00a0\u2002-\u200a\u202f"
+_FOLDABLES = f"[{_WIDE}{_OTHERS}]"
 _INVISIBLE_RUN = re.compile(f"[{_INVISIBLE}]+")
 _HYPHEN = re.compile(f"[{_HYPHENS}]")
-# Letters of other scripts that look like Latin ones, folded only beside Latin letters so that Russian stays Russian.
 # The marker in RE2 syntax: any hyphen, a soft one included, and invisible characters or a line break anywhere inside.
 _INSIDE = f"(?:[{_INVISIBLE}]|[\\\\\"']?\\r?\\n[ \\t>|*+\"']*)*"
 MARKER_PATTERN = "(?i)d{z}o{z}{h}{z}n{z}o{z}t{z}{h}{z}s{z}t{z}o{z}r{z}e".replace("{z}", _INSIDE).replace(
@@ -42,20 +45,26 @@ MARKER_PATTERN = "(?i)d{z}o{z}{h}{z}n{z}o{z}t{z}{h}{z}s{z}t{z}o{z}r{z}e".replace
 # Runs of base64, broken over lines or not.
 BLOB_PATTERN = r"[A-Za-z0-9+/_-]{16,}(?:\r?\n[ \t>]*[A-Za-z0-9+/_-]{16,})*={0,2}"
 
-# Each branch begins with its sign, which is what lets `re` skip to it; a run of backslashes is taken whole, so that a
-# long one is looked at once, and its last four belong to the escape.
-_ESCAPE = re.compile(
-    r"(&(?:\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]{2,8}\d?);|%[0-9A-Fa-f]{2}(?:%[0-9A-Fa-f]{2})*+|"
-    r"\\\\*+(?:u[0-9a-fA-F]{4}(?:\\{1,4}u[0-9a-fA-F]{4})*+|x[0-9a-fA-F]{2}|[nrtfb\"'/])?)"
+# Each by its sign, which `re` skips to; a run of backslashes is taken whole, so that a long one is looked at once, and
+# its last four belong to the escape.
+_ESCAPES = (
+    ("", re.compile(f"({_FOLDABLES}+)")),  # has no sign but that it is not ASCII
+    ("&", re.compile(r"(&(?:\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]{2,8}\d?);)")),
+    ("%", re.compile(r"(%[0-9A-Fa-f]{2}(?:%[0-9A-Fa-f]{2})*+)")),
+    (
+        "\\",
+        re.compile(r"(\\\\*+(?:u[0-9a-fA-F]{4}(?:\\{1,4}u[0-9a-fA-F]{4})*+|x[0-9a-fA-F]{2}|[nrtfb\"'/])?)"),
+    ),
 )
+_DISGUISED = re.compile(r"[&%\\]|[^\x00-\x7f]")  # what was decoded may be an escape again
 # A line break between two characters that keys are made of; the indentation and quotes around it are gone by then.
 _INDENT = re.compile(r"\n[ \t>|*+]+")
 _BREAK = re.compile(r"\n(?<=[A-Za-z0-9_\-+/=.%~!:*&?^]\n)(?=[A-Za-z0-9_\-+/=.%~!*&?^])")
 _CONTINUED = ("\\\n", '"\n"', "'\n'", '" +\n"', "' +\n'", '" .\n"', "' .\n'", '"\n+"', '" \n"', '",\n"', "',\n'")
 
 
-class TooDisguised(ValueError):
-    """The text holds more disguises than any honest field; it can only be refused."""
+class TooDense(ValueError):
+    """The text holds more disguises or places than any honest one; it can only be refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +81,20 @@ def readings(text: str, decode_blobs: Callable[[bytes], str]) -> Iterator[View]:
     """Readings of a text, the text as sent first; the later ones hold only what stands around a disguise.
 
     `decode_blobs` answers the texts that stand in base64 inside a text, joined by newlines.
-    Raises: TooDisguised: where a reading would be that cannot be built in bounded time.
+    Raises: TooDense: where a reading would be that cannot be built in bounded time.
     """
     data = text.encode("utf-8", "replace")  # a lone surrogate becomes "?", so that offsets stay
     yield View(data, plain=True)
     known = [data]
-    opened = _changed(stretches(data, _escaped()), undisguised)
+    near = stretches(data, _escaped())
+    left = _less(MAX_NEAR_BYTES, near)
+    opened = _changed(near, undisguised)
     if opened:
         known.append(opened)
         yield View(opened)
-    joined = _changed(GAP.join(stretches(each, _broken()) for each in known), _joined)
+    near = GAP.join(stretches(each, _broken()) for each in known)
+    _less(left, near)
+    joined = _changed(near, _joined)
     if joined:
         yield View(joined, joined=True)
     blobs = "\n".join(filter(None, map(decode_blobs, known)))
@@ -89,10 +102,15 @@ def readings(text: str, decode_blobs: Callable[[bytes], str]) -> Iterator[View]:
         yield View(undisguised(blobs).encode())
 
 
+def _less(left: int, near: bytes) -> int:
+    """What is left to read of the stretches of a text after these. Raises: TooDense: nothing."""
+    if len(near) > left:
+        raise TooDense
+    return left - len(near)
+
+
 def _changed(near: bytes, undo: Callable[[str], str]) -> bytes:
     """What stands around disguises with the disguises undone; nothing when that changes nothing."""
-    if len(near) > MAX_NEAR_BYTES:
-        raise TooDisguised
     text = near.decode("utf-8", "ignore")
     undone = undo(text)
     return undone.encode("utf-8", "replace") if undone != text else b""
@@ -104,19 +122,23 @@ def _escaped() -> Any:
     import re2  # here and not above: a start that screens nothing need not pay for it
 
     return re2.compile(
-        r"\\+[unrtfbx\"'/]|%[0-9A-Fa-f]{2}|&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]{2,8}\d?);|" + _FOLDABLES
+        r"\\+[unrtfbx\"'/]|%[0-9A-Fa-f]{2}|&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]{2,8}\d?);|"
+        f"[{_OTHERS}]|[{_WIDE}][!-~]|[!-~][{_WIDE}]"
     )
 
 
 @functools.lru_cache(maxsize=1)
 def _broken() -> Any:
-    """Finds line breaks that may stand inside a key: one of the words beside the break holds a digit."""
+    """Finds line breaks that may stand inside a key: one of the words beside the break holds a digit.
+
+    The other has three characters, for a key that lost two is found without them.
+    """
     import re2
 
     key = r"[A-Za-z0-9_\-+/=.%~!*&?^]"
     end = r"(?::|[\\\"'][ \t]?[+.,]?)"  # of a line that goes on in the next
     indent = r"\r?\n[ \t>|*+]*[\"']?"
-    return re2.compile(f"[0-9]{key}*{end}?{indent}{key}|(?:{key}|{end}){indent}{key}*[0-9]")
+    return re2.compile(f"[0-9]{key}*{end}?{indent}{key}{{3}}|{key}{{2}}(?:{key}|{end}){indent}{key}*[0-9]")
 
 
 def _joined(text: str) -> str:
@@ -129,30 +151,29 @@ def _joined(text: str) -> str:
             joined = joined.replace(ending, "")
     joined, breaks = _BREAK.subn("", joined, MAX_UNDONE)
     if breaks == MAX_UNDONE:
-        raise TooDisguised
+        raise TooDense
     return joined if len(joined) != len(text) else text
 
 
 def undisguised(text: str) -> str:
     """The text with escapes decoded, invisible characters removed and look-alikes folded to ASCII.
 
-    Raises: TooDisguised: more than `MAX_UNDONE` escapes.
+    Raises: TooDense: more than `MAX_UNDONE` escapes.
     """
     left = MAX_UNDONE
     for _ in range(MAX_ROUNDS):
-        before = text
-        if not text.isascii() and _FOLDABLE.search(text):
-            text = _HYPHEN.sub("-", _INVISIBLE_RUN.sub("", text))
-            text = unicodedata.normalize("NFKC", text)
-        if "\\" in text or "%" in text or "&" in text:
-            pieces = _ESCAPE.split(text, left)
-            left -= len(pieces) // 2
-            if left <= 0:
-                raise TooDisguised
-            known = {escape: _unescape(escape) for escape in set(pieces[1::2])}
-            pieces[1::2] = [known[escape] for escape in pieces[1::2]]
-            text = "".join(pieces)
-        if text == before:
+        nested = False
+        for sign, escape in _ESCAPES:
+            if sign in text if sign else not text.isascii():
+                pieces = escape.split(text, left)
+                left -= len(pieces) // 2
+                if left <= 0:
+                    raise TooDense
+                known = {piece: _unescape(piece) for piece in set(pieces[1::2])}
+                nested = nested or any(_DISGUISED.search(new) for old, new in known.items() if new != old)
+                pieces[1::2] = [known[piece] for piece in pieces[1::2]]
+                text = "".join(pieces)
+        if not nested:
             break
     return text
 
@@ -161,7 +182,9 @@ _CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "b": " "}
 
 
 def _unescape(escape: str) -> str:
-    """One escape decoded; itself when it does not stand for text."""
+    """One escape decoded, one run of look-alikes folded; itself when it does not stand for text."""
+    if not escape.isascii():
+        return unicodedata.normalize("NFKC", _HYPHEN.sub("-", _INVISIBLE_RUN.sub("", escape)))
     if escape[0] == "&":
         return html.unescape(escape)
     if escape[0] == "%":

@@ -8,11 +8,12 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Substrings of names, for `name = value`. Case is folded for ASCII only, so other scripts list both cases.
+# Substrings of names, for `name = value`. Case is folded for ASCII only, so other scripts list both cases; `pat` is no
+# path and no pattern.
 _IN_NAMES = (
     "pass|pwd|pw|psk|secret|token|key|auth|cred|pin|puk|otp|sid|sess|cookie|sig|sas|jwt|seed|mnemonic|"
     "code|login|appid|bearer|dsn|kennw|contrase|clave|senha|chave|segredo|mdp|jeton|clé|wachtwoord|"
-    "sleutel|hasł|haslo|klucz|lösenord|csrf|xsrf|pat|saml|irk|ltk|webhook|geheim|schlüssel|schluessel|"
+    r"sleutel|hasł|haslo|klucz|lösenord|csrf|xsrf|pat(?:s?\b|[_0-9])|saml|irk|ltk|webhook|geheim|schlüssel|schluessel|"
     "heslo|parola|access|пароль|Пароль|ПАРОЛЬ|ключ|Ключ|токен|Токен|секрет|密码|密碼|口令|密钥|密鑰|"
     "秘钥|令牌|凭证|パスワード|暗証|トークン|鍵|キー|비밀번호|암호|토큰|키"
 )

@@ -52,8 +52,9 @@ def test_repeated_pieces_stay_within_the_budget(pieces: list[str], times: int) -
     work = engine.Work()
     for _ in engine.default().hits("".join(pieces) * times, work):
         pass
-    assert work.places <= engine.MAX_PLACES
-    assert len(work.judged) <= engine.MAX_JUDGED
+    if work.bounded:
+        assert work.places <= engine.MAX_PLACES + 1
+        assert work.cost <= engine.MAX_COST + max(structure.cost for structure in engine.STRUCTURES)
 
 
 @pytest.mark.parametrize("lone", ["\ud800", "x\udfff password: y", "\x00", "\U0001f600"])
@@ -63,20 +64,31 @@ def test_odd_characters_do_not_raise(lone: str) -> None:
 
 def test_a_text_too_dense_to_read_is_refused() -> None:
     source = random.Random(1)
-    dense = "\n".join(f"token{source.random()}: <x>" for _ in range(engine.MAX_JUDGED))
+    dense = "\n".join(f"token{source.random()}: <x>" for _ in range(engine.MAX_COST))
     assert screen_text(dense) == engine.TOO_DENSE
 
 
-def test_a_full_field_of_dense_notes_is_read_to_its_end() -> None:
-    line = "password for host{n}: see vault, token {n} expired, key={n}\n"
-    text = "".join(line.format(n=n) for n in range(10, 400))[: 16 * 1024]
+@pytest.mark.parametrize(
+    "line", ["password for host{n}: see vault, token {n} expired, key={n}\n", "key={n}&lt;\n", "pw{n}=<x> "]
+)
+def test_a_field_is_read_to_its_end_whatever_stands_in_it(line: str) -> None:
+    text = "".join(line.format(n=n) for n in range(10, 4000))[: engine.FIELD_CHARS - 40]
     assert screen_text(text) is None
+    assert screen_text(text + "\npostgres://memo:" + "Lantern4147" + "@db/memo") == "url-password"
 
 
-@pytest.mark.parametrize("piece", ["&lt;", "%41x", "a1\n", "\\n"])
+@pytest.mark.parametrize("piece", ["&lt;", "%41x", "abc1\n", "\\n"])
 def test_more_disguises_than_a_field_can_hold_are_refused_and_a_full_field_is_read(piece: str) -> None:
     assert screen_text(piece * (views.MAX_UNDONE + 1)) == engine.TOO_DENSE
     assert marked_do_not_store(piece * (views.MAX_UNDONE + 1))
     field = piece * (16 * 1024 // len(piece))
     assert screen_text(field) is None
     assert not marked_do_not_store(field)
+
+
+@pytest.mark.parametrize("disguise", ["a&lt;b", "x%41y", "\\u0041", "a\u200bb", "ab12\ncd34"])
+def test_a_second_reading_holds_what_is_near_a_disguise_and_not_the_whole(disguise: str) -> None:
+    prose = "The nightly review ran at three and forgot duplicates again. " * 5000
+    plain, *others = views.readings(f"{prose}\n{disguise}\n{prose}", lambda data: "")
+    assert len(plain.data) > 600_000
+    assert 0 < sum(len(view.data) for view in others) < 4096
