@@ -41,8 +41,8 @@ def test_contributing_names_every_room_of_the_house_and_the_screen_as_the_tools_
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     rooms = {path.parent.name for path in (ROOT / "agent_memory").glob("*/__init__.py")}
     assert {room for room in rooms if f"{room}/" not in text} == set()
-    assert "`call.services.screen.refuse`" in text
-    assert "call.services.screen.refuse(" in (ROOT / "agent_memory/tools/writing.py").read_text(encoding="utf-8")
+    assert "`call.services.refuse`" in text
+    assert "call.services.refuse(" in (ROOT / "agent_memory/tools/writing.py").read_text(encoding="utf-8")
 
 
 def test_ci_runs_what_the_readme_calls_and_names_no_place() -> None:
