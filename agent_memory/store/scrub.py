@@ -9,10 +9,12 @@ replaced hold the past as a whole.
 import shutil
 from bisect import bisect_left
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Final
 
+import apsw
 from apsw import Connection
 
 from agent_memory.domain.errors import ServiceError
@@ -58,7 +60,13 @@ def scrub(conn: Connection, *, path: Path, now: str) -> bool:
         shutil.rmtree(left)
     if dead_separators(conn):
         rebuild_index(conn)
-    rewrite(conn.filename, conn.open_vfs)
+    try:
+        rewrite(conn.filename, conn.open_vfs)
+    except apsw.FullError:
+        # What was written until the disk was full stays in the log, which would keep the disk full until the next one.
+        with suppress(apsw.Error):
+            fold_log(conn)
+        raise
     fold_log(conn)
     audit.note(conn, at=now, client="server", action=SCRUB)
     return True

@@ -90,9 +90,10 @@ class McpFront:
         message = await receive()
         refusal = jsonrpc.refusal(message["body"])
         if refusal is not None:
+            status, error = refusal
             headers = [(b"content-type", b"application/json")]
-            await send({"type": "http.response.start", "status": 400, "headers": headers})
-            await send({"type": "http.response.body", "body": json.dumps(refusal).encode()})
+            await send({"type": "http.response.start", "status": status, "headers": headers})
+            await send({"type": "http.response.body", "body": json.dumps(error).encode()})
             return
         body = mend_json(message["body"])
         await self._manager.handle_request(_plain(scope, identity), replay(body, receive), send)

@@ -10,6 +10,7 @@ from agent_memory.domain.errors import ServiceError
 BODY_MAX_BYTES: Final = 1024 * 1024
 _DIGITS: Final = re.compile(rb"[0-9]{1,19}")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_BOM: Final = b"\xef\xbb\xbf"
 
 Headers = Sequence[tuple[bytes, bytes]]
 
@@ -84,7 +85,10 @@ def parse_json(body: bytes) -> Any:
 
 
 def mend_json(body: bytes) -> bytes:
-    """The same JSON without lone surrogates; other bytes, broken JSON among them, are passed on as they are."""
+    """The same JSON without lone surrogates and without a byte order mark, which one of the SDK's parsers takes and the
+    other does not; other bytes, broken JSON among them, are passed on as they are.
+    """
+    body = body.removeprefix(_BOM)
     if b"\\ud" not in body.lower():
         return body
     try:

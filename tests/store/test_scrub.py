@@ -10,7 +10,7 @@ import pytest
 
 from agent_memory.domain.records import draft
 from agent_memory.store import audit, records, scrub
-from agent_memory.store.connection import fold_log, open_database
+from agent_memory.store.connection import close_database, fold_log, open_database
 from agent_memory.store.migrations import accept, migrate
 from support.world import Ticking
 
@@ -102,6 +102,49 @@ def test_the_file_is_rewritten_by_way_of_a_nameless_file_beside_it_and_not_in_me
     assert {str(Path(each).parent) for each in temporary} == {str(tmp_path)}
     assert not conn.execute("PRAGMA temp_store_directory").fetchall()
     conn.close()
+
+
+class Full(apsw.VFS):
+    """A disk that has room for so many bytes of a WAL."""
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+        self.name = "full-disk"
+        super().__init__(self.name, "")
+
+    def xOpen(self, name: str | apsw.URIFilename | None, flags: list[int]) -> "FullFile":  # noqa: N802
+        return FullFile(name, flags, self.room)
+
+
+class FullFile(apsw.VFSFile):
+    def __init__(self, name: str | apsw.URIFilename | None, flags: list[int], room: int) -> None:
+        super().__init__("", name, flags)
+        self.room = room if flags[0] & apsw.SQLITE_OPEN_WAL else None
+
+    def xWrite(self, data: bytes, offset: int) -> None:  # noqa: N802
+        if self.room is not None and offset + len(data) > self.room:
+            raise apsw.FullError("no space left")
+        super().xWrite(data, offset)
+
+
+def test_a_disk_that_is_too_small_for_a_scrub_is_not_left_full_by_it(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    filler = open_empty(tmp_path)
+    with filler:
+        filler.execute("CREATE TABLE filler (x)")
+        filler.executemany("INSERT INTO filler VALUES (randomblob(?))", [(1_000,)] * 2_000)
+        audit.note(filler, at=NOW, client="server", action="purge")
+    close_database(filler)
+    disk = Full(1_000_000)
+    conn = open_database(path, vfs=disk.name, accept=accept).connection
+    with pytest.raises(apsw.FullError):
+        scrub.scrub(conn, path=path, now=NOW)
+    assert scrub.due(conn)
+    assert (tmp_path / "memory.db-wal").stat().st_size == 0
+    audit.note(conn, at=NOW, client="server", action="after")
+    assert conn.execute("PRAGMA integrity_check").get == "ok"
+    conn.close()
+    disk.unregister()
 
 
 def test_a_scrub_is_due_after_an_erasure_and_not_after_the_scrub(tmp_path: Path) -> None:

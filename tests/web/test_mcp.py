@@ -137,6 +137,10 @@ REFUSED = (
     (b'{"jsonrpc": "2.0", "id": "a"}', "a", "method is missing"),
     (b'{"jsonrpc": "2.0", "id": 1, "method": null}', 1, "method must be a string"),
     (b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": []}', 1, "params must be an object"),
+    (b'{"jsonrpc": "2.0", "id": 1, "result": 5}', 1, "result must be an object"),
+    (b'{"jsonrpc": "2.0", "id": 1, "error": "x"}', 1, "error must be an object"),
+    (b'{"jsonrpc": "2.0", "id": 1, "error": {"code": "x", "message": "y"}}', 1, "error must hold code"),
+    (b'{"jsonrpc": "2.0", "result": {}}', None, "id must be a string"),
 )
 
 
@@ -148,6 +152,29 @@ async def test_what_is_no_message_is_refused_with_what_is_wrong(world: World, er
         assert said in reply.json["error"]["message"], body
     reply = await world.post("/mcp", b"{", mcp_protocol_version=era)
     assert (reply.status, reply.json["error"]["code"]) == (400, -32700)
+
+
+CALLS = (
+    ({"arguments": {}}, "params.name"),
+    ({"name": 5}, "params.name"),
+    ({"name": "memory_search", "arguments": "{}"}, "params.arguments must be an object; these are a string"),
+    ({"name": "memory_search", "arguments": []}, "params.arguments must be an object; these are an array"),
+)
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_call_in_the_wrong_shape_is_told_what_is_wrong(world: World, era: str) -> None:
+    for params, said in CALLS:
+        reply = await world.message("tools/call", era=era, params=params)
+        assert (reply.status, reply.json["error"]["code"], reply.json["id"]) == (200, -32602, 1), params
+        assert said in reply.json["error"]["message"]
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_byte_order_mark_is_passed_over(world: World, era: str) -> None:
+    call = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    reply = await world.post("/mcp", b"\xef\xbb\xbf" + json.dumps(call).encode(), mcp_protocol_version=era)
+    assert reply.status == 202
 
 
 NO_IDS: tuple[Any, ...] = (None, 1.5, 1.0, True, {"a": 1}, [1])
