@@ -26,6 +26,11 @@ class Rule:
     keeps: tuple[str, ...] = ()
     vendor: bool = True  # false: a shape that many providers share
 
+    @property
+    def locator(self) -> bytes:
+        """The pattern as the engine compiles it."""
+        return b"(?i)" + self.pattern.encode()
+
 
 @dataclass(frozen=True, slots=True)
 class Window:
