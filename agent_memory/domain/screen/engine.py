@@ -26,14 +26,12 @@ MARKER = "store-marker"  # not the marker itself: the audit row that names the p
 TOO_DENSE = "too-dense"
 # A field of a record holds no more; whatever stands in one, it is read to its end.
 FIELD_CHARS = 16 << 10
-# Places found in a longer text over all its readings, and what the different ones cost to judge (`Structure.cost`). A
-# text of more is refused unread, so that hostile text cannot buy time. A mebibyte of Python has some 1,700 and 2,200.
-MAX_PLACES = 3072
-MAX_COST = 2800
+# What the places of a longer text may cost over all its readings: one each, and `Structure.cost` where it is judged. A
+# text of more is refused unread, so that hostile text cannot buy time. A mebibyte of Python has some 1,500 to 3,000.
+MAX_COST = 4096
 Kind = TypeVar("Kind", Rule, Structure)
-TOKEN_COST = 6  # of naming a token and judging how random it is
-# What RE2 may keep of one compiled automaton. All token rules in one need 10 MB on text that looks like keys; with the
-# 8 MB of RE2's default it forgets them over and over and is fifty times slower. Plain text fills a hundredth.
+TOKEN_COST = 2  # of judging how random a token is
+# What RE2 may keep of one compiled automaton: with too little it forgets states over and over, fifty times slower. Plain text fills a hundredth.
 TABLE_BYTES = 32 << 20
 # A text is read in blocks, each with the beginning of the next, so that a locator runs only where its places are.
 BLOCK_BYTES = 4096
@@ -49,9 +47,19 @@ _COUNTED = frozenset({"private-key-end", "discord-bot-token", "prefixed-token", 
 # those that look for the same words, or for few, stand together.
 GROUPS: tuple[tuple[Structure, ...], ...] = (
     (ASSIGNMENT, commands.FLAG, blocks.TABLE, blocks.HEADING),
-    (headers.SCHEME, headers.COOKIE, urls.USERINFO, urls.BARE_USERINFO, urls.HOOK),
     (prose.STATED, prose.REVERSED, phrases.LOGIN, phrases.PHRASE),
-    (commands.TOOL, commands.PIPED, blocks.PAIR, blocks.LINE, blocks.DEVICE),
+    (
+        headers.SCHEME,
+        headers.COOKIE,
+        urls.USERINFO,
+        urls.BARE_USERINFO,
+        urls.HOOK,
+        commands.TOOL,
+        commands.PIPED,
+        blocks.PAIR,
+        blocks.LINE,
+        blocks.DEVICE,
+    ),
 )
 STRUCTURES: tuple[Structure, ...] = tuple(structure for group in GROUPS for structure in group)
 # Structures that hold where lines were joined: the others would read two sentences as one.
@@ -78,17 +86,27 @@ class Hit:
 class Work:
     """How much a screening did; the tests bound it, for times differ from machine to machine."""
 
-    places: int = 0
     cost: int = 0
     bounded: bool = True
     # Readings repeat most of their places, so a place is judged once: structure, whether lines were joined, and bytes.
     judged: dict[tuple[str, bool, tuple[bytes, bytes, bytes]], str | None] = field(default_factory=dict)
 
+    def judge(self, structure: Structure, parts: tuple[bytes, bytes, bytes], *, joined: bool) -> str | None:
+        """The judgement of a place, its cost counted. Raises: TooDense: as `add` does."""
+        key = (structure.name, joined, parts)
+        if key in self.judged:
+            self.add(0)
+            return self.judged[key]
+        place = window(parts, joined=joined)
+        told = structure.glance(place)
+        self.add(structure.cost if told else 0)
+        self.judged[key] = structure.judge(place) if told else None
+        return self.judged[key]
+
     def add(self, cost: int) -> None:
         """Count a place and what it costs to judge. Raises: TooDense: no honest text needs so much."""
-        self.places += 1
-        self.cost += cost
-        if self.bounded and (self.places > MAX_PLACES or self.cost > MAX_COST):
+        self.cost += 1 + cost
+        if self.bounded and self.cost > MAX_COST:
             raise TooDense
 
 
@@ -170,12 +188,7 @@ class Screen:
     def _structures(self, data: bytes, view: View, work: Work) -> Iterator[Hit]:
         for group in self.groups_across if view.joined else self.groups:
             for structure, (start, end) in group.places(data, BLOCK_BYTES, OVERLAP_BYTES):
-                parts = surroundings(data, start, end)
-                key = (structure.name, view.joined, parts)
-                work.add(0 if key in work.judged else structure.cost)
-                if key not in work.judged:
-                    work.judged[key] = structure.judge(window(parts, joined=view.joined))
-                name = work.judged[key]
+                name = work.judge(structure, surroundings(data, start, end), joined=view.joined)
                 if name is not None:
                     yield _hit(name, data, start, end, view)
 
