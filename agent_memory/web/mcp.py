@@ -90,9 +90,10 @@ class McpFront:
         message = await receive()
         refusal = jsonrpc.refusal(message["body"])
         if refusal is not None:
-            headers = [(b"content-type", b"application/json")]
+            said = json.dumps(refusal).encode()
+            headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(said))]
             await send({"type": "http.response.start", "status": 400, "headers": headers})
-            await send({"type": "http.response.body", "body": json.dumps(refusal).encode()})
+            await send({"type": "http.response.body", "body": said})
             return
         body = mend_json(message["body"])
         await self._manager.handle_request(_plain(scope, identity), replay(body, receive), send)

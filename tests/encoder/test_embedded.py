@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import trio
 
-from agent_memory.encoder import textmodel
+from agent_memory.encoder import heap, textmodel
 from agent_memory.encoder.embedded import EmbeddedEncoder
 from agent_memory.encoder.protocol import EncoderUnavailable, TextRefused
 from agent_memory.encoder.textmodel import TextModel, load_default, load_folder, shipped_vocabulary
@@ -101,6 +101,32 @@ async def test_a_failed_load_is_a_state_not_a_crash() -> None:
         await encoder.encode_query("x")
     assert loads == 1
     assert (encoder.is_up, encoder.state) == (False, "weights are missing")
+
+
+@pytest.mark.parametrize(
+    "error", [ImportError("no", name="onnxruntime"), OSError(8), RuntimeError("numpy"), MemoryError()]
+)
+async def test_a_library_that_does_not_fit_the_platform_is_a_state_not_a_crash(error: Exception) -> None:
+    def load(threads: int) -> TextModel:
+        raise error
+
+    encoder = EmbeddedEncoder(load)
+    assert not await encoder.probe()
+    assert type(error).__name__ in encoder.state or "onnxruntime" in encoder.state
+
+
+@pytest.mark.parametrize(
+    "library", [None, AttributeError("mallopt"), OSError("a static program"), TypeError("Windows")]
+)
+def test_another_c_library_has_nothing_to_give_back(monkeypatch: pytest.MonkeyPatch, library: Exception | None) -> None:
+    def without(_name: None) -> object:
+        if library is not None:
+            raise library
+        return object()
+
+    monkeypatch.setattr("ctypes.CDLL", without)
+    heap.keep_one_arena()
+    heap.give_back()
 
 
 def test_the_digest_depends_on_model_weights_and_text() -> None:
