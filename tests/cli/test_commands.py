@@ -14,8 +14,8 @@ from click.testing import CliRunner, Result
 
 from agent_memory import __version__
 from agent_memory.cli import checks, main
-from agent_memory.store import token_file
-from agent_memory.store.connection import DATABASE, locked_folder
+from agent_memory.store import audit, records, token_file
+from agent_memory.store.connection import DATABASE, close_database, locked_folder, open_database
 from support.world import HERE
 
 LINE = {"namespace": HERE, "type": "fact", "title": "Imported", "content": "Text 日本"}
@@ -48,6 +48,16 @@ def test_the_version_and_a_call_import_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def erase(data: Path, *titles: str) -> None:
+    """What a hard forget does to the rows."""
+    conn = open_database(data / DATABASE).connection
+    for title in titles:
+        (record_id,) = conn.execute("SELECT id FROM records WHERE title = ?", (title,)).fetchone()
+        records.erase(conn, [record_id])
+        audit.note(conn, at="2026-01-01T00:00:00.000Z", client="owner", action="forget-hard", record_id=record_id)
+    close_database(conn)
 
 
 # -- export and import -------------------------------------------------------------------------------------------------
@@ -145,6 +155,18 @@ def test_a_wrong_restore_is_undone_with_what_it_set_aside(data: Path, tmp_path: 
     assert (done.exit_code, "put back" in done.stderr) == (0, True)
     assert run(data, "export").stdout.count("\n") == 2
     assert run(data, "restore", str(tmp_path)).exit_code == 1  # a folder without a database
+
+
+def test_a_restore_names_what_had_been_erased_and_is_back(data: Path, tmp_path: Path) -> None:
+    filled(data, "One", "Two", "Three")
+    ids = [json.loads(line)["id"] for line in run(data, "export").stdout.splitlines()]
+    file = tmp_path / "b.tar"
+    run(data, "backup", str(file))
+    filled(data, "Later")
+    erase(data, "One", "Later")
+    done = run(data, "restore", str(file))
+    assert [each for each in ids if each in done.stderr] == ids[:1]
+    assert "hard" in done.stderr
 
 
 def test_a_wrong_file_is_refused_in_one_line(data: Path, tmp_path: Path) -> None:
