@@ -127,6 +127,12 @@ def test_output_is_utf_8_whatever_the_locale(data: Path) -> None:
     assert "日本" in done.stdout.decode("utf-8")
 
 
+def test_a_start_without_clients_says_that_nobody_can_call(data: Path) -> None:
+    done = run(data, "serve", "--host", "192.0.2.1", AGENT_MEMORY_CLIENTS="[]")
+    assert "nobody can call" in done.stderr
+    assert "nobody" not in run(data, "serve", "--host", "192.0.2.1").stderr
+
+
 # -- backup and restore ------------------------------------------------------------------------------------------------
 
 
