@@ -183,6 +183,12 @@ def test_a_wrong_file_is_refused_in_one_line(data: Path, tmp_path: Path) -> None
     assert run(data, "restore", str(tmp_path / "missing")).exit_code == 2
 
 
+def test_a_file_that_cannot_be_read_is_named_in_words(tmp_path: Path) -> None:
+    done = CliRunner().invoke(main, ["screen", str(tmp_path / "missing")])
+    assert done.exit_code == 1
+    assert done.stderr == f"agent-memory: {tmp_path / 'missing'}: No such file or directory\n"
+
+
 # -- token -------------------------------------------------------------------------------------------------------------
 
 
