@@ -66,6 +66,8 @@ def make(folder: Path, target: Path, *, version: str, now: datetime, replace: bo
     target = target.absolute()
     if target.exists() and not replace:
         raise BackupError(f"{target} exists; choose another name, or replace it with --force")
+    if not target.parent.is_dir():
+        raise BackupError(f"{target.parent} is no folder; make it, or choose another place")
     with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as scratch:
         copy = Path(scratch) / DATABASE
         schema = _copy_database(folder / DATABASE, copy)

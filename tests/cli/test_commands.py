@@ -175,6 +175,27 @@ def test_a_restore_names_what_had_been_erased_and_is_back(data: Path, tmp_path: 
     assert "hard" in done.stderr
 
 
+def test_a_restore_names_whose_older_token_works_again(data: Path, tmp_path: Path) -> None:
+    filled(data, "One")
+    for name in ("claude-code", "codex"):
+        run(data, "token", name)
+    run(data, "backup", str(tmp_path / "b.tar"))
+    assert "token" not in run(data, "restore", str(tmp_path / "b.tar")).stderr
+    run(data, "token", "codex")
+    said = run(data, "restore", str(tmp_path / "b.tar")).stderr
+    assert "agent-memory token codex" in said
+    assert "claude-code" not in said
+
+
+def test_a_backup_into_a_folder_that_is_not_there_says_so(data: Path, tmp_path: Path) -> None:
+    filled(data, "One")
+    done = run(data, "backup", str(tmp_path / "no" / "b.tar"))
+    assert (done.exit_code, done.stderr) == (
+        1,
+        f"agent-memory: {tmp_path / 'no'} is no folder; make it, or choose another place\n",
+    )
+
+
 def test_a_wrong_file_is_refused_in_one_line(data: Path, tmp_path: Path) -> None:
     (tmp_path / "x").write_text("x")
     done = run(data, "restore", str(tmp_path / "x"))
