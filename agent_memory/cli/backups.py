@@ -40,10 +40,14 @@ def restore(file: Path, data: str | None) -> None:
     What was there is kept in the data folder under safety/. Give that folder as FILE to put it back. It is kept for a
     day at least; after that it goes with the next purge of what is past retention, and at any time with a hard forget,
     as it may hold the forgotten text.
+
+    What was forgotten after the backup was made comes back with it. Records that were erased with a hard forget are
+    named, so that they can be erased again, and so are clients whose older token works again.
     """
     from datetime import UTC, datetime
 
     from agent_memory.store import backup as backups
+    from agent_memory.store import token_file
 
     folder, now = load_folder(data), datetime.now(UTC)
     with refusals():
@@ -59,3 +63,8 @@ def restore(file: Path, data: str | None) -> None:
     if aside is not None:
         say(f"what was there before is in {aside}: `agent-memory restore` of that folder puts it back")
         say("it goes with the first purge after a day, and with a hard forget at once; move it elsewhere to keep it")
+        for name in token_file.differing(folder, aside):
+            say(f"{name} has the token of the backup again; if that one is known to others: agent-memory token {name}")
+        for record_id in backups.revived(folder, aside):
+            again = f'agent-memory call forget \'{{"id": "{record_id}", "hard": true}}\''
+            say(f"a record that had been erased is back with the backup; to erase it again: {again}")

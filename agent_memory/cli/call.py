@@ -61,7 +61,8 @@ def call(tool: str, arguments: str, total_s: float, fail_open: bool) -> None:
         sys.exit(0 if fail_open else 1)
     text = exchange.body.decode("utf-8", "replace").strip()
     if exchange.status != 200:
-        click.echo(text if is_error(text) else error_json("not_agent_memory", f"HTTP {exchange.status}"), err=True)
+        foreign = f"{_shown(url)} answers HTTP {exchange.status}, and not as the agents' port of Agent Memory does"
+        click.echo(text if is_error(text) else error_json("not_agent_memory", foreign), err=True)
         sys.exit(1)
     sys.stdout.buffer.write(text.encode() + b"\n")  # bytes: the answer is UTF-8 whatever the locale
     sys.stdout.buffer.flush()

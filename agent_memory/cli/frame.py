@@ -64,5 +64,7 @@ class refusals:  # noqa: N801 - reads as a statement where it is used
             error = error.exceptions[0]
         if isinstance(error, BrokenPipeError):
             return  # the reader of a pipe has enough; click ends quietly
+        if isinstance(error, OSError) and error.filename is not None:
+            fail(f"{error.filename}: {error.strerror}")
         if isinstance(error, OptionError | DataFolderError | TokenFileError | ServiceError | OSError):
             fail(error)

@@ -60,6 +60,8 @@ def serve(
     say(f"Agent Memory {__version__}, data folder {settings.data_dir}")
     for name in settings.without_effect():
         say(f"option {name} is set and has no effect in this version")
+    if not settings.clients:
+        say("option clients lists nobody, so nobody can call: list at least one")
 
     def announce(name: str, token: str) -> None:
         say("\n".join(log_lines(name, url, token)))

@@ -169,9 +169,9 @@ def try_listening(bind: Bind, host_option: str, port_option: str) -> None:
             problem = f"another process listens there; stop it, or choose another port with {port_option}"
         elif error.errno == errno.EACCES:
             problem = f"this port needs rights of an administrator; choose one from 1024 on with {port_option}"
-        elif error.errno == errno.EADDRNOTAVAIL or isinstance(error, socket.gaierror):
+        elif error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
+            raise
+        else:  # of another machine, a name that nothing resolves, a family that is off here: each has a code of its own
             allowed = "127.0.0.1, an address of this machine's network, or 0.0.0.0 for all of them"
             problem = f"no address of this machine; {host_option} takes {allowed}"
-        else:
-            raise
         raise CannotListen(bind, problem) from None

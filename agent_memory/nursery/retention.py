@@ -10,9 +10,8 @@ import trio
 from agent_memory.domain.errors import ServiceError
 from agent_memory.domain.records import stamp
 from agent_memory.logs import Log
-from agent_memory.store import backup, retention
+from agent_memory.store import backup, retention, scrub
 from agent_memory.store.retention import Purged
-from agent_memory.store.scrub import leave_no_trace
 from agent_memory.store.worker import Store
 
 log = Log("retention")
@@ -44,14 +43,17 @@ async def purge_once(store: Store, *, days: int, now: datetime) -> Purged:
 
     The limit is a midnight (UTC): recorded queries then go once a day, and the file is rewritten once, not hourly.
     For a day after a restore nothing is purged: an old backup holds much that is past its time, and a purge of it would
-    take along what the restore replaced, which nobody can bring back then. A hard forget waits for nothing.
+    take along what the restore replaced, which nobody can bring back then. A hard forget since then waits for nothing.
     """
-    if backup.undoable(store.path.parent, now):
+    restored = backup.undoable(store.path.parent, now)
+    if restored is not None:
         log.info("purge-put-off", reason="restored-today")
+        if await store.read(partial(scrub.hard_forget_waits, since=stamp(restored))):
+            await scrub.leave_no_trace(store, now=stamp(now))
         return Purged(0, 0, 0, 0, 0)
     limit = (now.astimezone(UTC) - timedelta(days=days)).replace(hour=0, minute=0, second=0, microsecond=0)
     purged = await store.write(partial(retention.purge, before=stamp(limit), now=stamp(now)))
-    await leave_no_trace(store, now=stamp(now))
+    await scrub.leave_no_trace(store, now=stamp(now))
     if purged.any():
         log.info("purged", records=purged.records, queries=purged.queries, receipts=purged.receipts)
     return purged

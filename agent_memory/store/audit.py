@@ -82,6 +82,21 @@ def _count(conn: Connection, client: str, action: str, *, hour: str) -> None:
     )
 
 
+def erased(conn: Connection) -> set[str]:
+    """The ids of all that a hard forget took out."""
+    rows = conn.execute("SELECT record_id FROM audit WHERE action = 'forget-hard' AND outcome = 'ok'")
+    return {str(row[0]) for row in rows if row[0] is not None}
+
+
+def was_forgotten(conn: Connection, record_id: str) -> bool:
+    """Whether a record was forgotten here, gently or hard; its row may be gone by now."""
+    sql = (
+        "SELECT EXISTS (SELECT 1 FROM audit WHERE record_id = ? AND outcome = 'ok'"
+        " AND action IN ('forget', 'forget-hard'))"
+    )
+    return bool(conn.execute(sql, (record_id,)).get)
+
+
 def empty(conn: Connection, record_id: str) -> None:
     """Empty the context of every row about a record; a reason may repeat its text."""
     conn.execute("UPDATE audit SET context = NULL WHERE record_id = ? AND context IS NOT NULL", (record_id,))

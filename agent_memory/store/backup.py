@@ -6,16 +6,16 @@ import os
 import shutil
 import tarfile
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, TypeVar
 
 import apsw
 
-from agent_memory.store import checkup, token_file
+from agent_memory.store import audit, checkup, records, token_file
 from agent_memory.store.connection import (
     DATABASE,
     DataFolderError,
@@ -26,6 +26,8 @@ from agent_memory.store.connection import (
     refusals,
 )
 from agent_memory.store.migrations import SAFETY_FOLDER, migrations
+
+T = TypeVar("T")
 
 FORMAT: Final = 1
 MANIFEST: Final = "manifest.json"
@@ -64,6 +66,8 @@ def make(folder: Path, target: Path, *, version: str, now: datetime, replace: bo
     target = target.absolute()
     if target.exists() and not replace:
         raise BackupError(f"{target} exists; choose another name, or replace it with --force")
+    if not target.parent.is_dir():
+        raise BackupError(f"{target.parent} is no folder; make it, or choose another place")
     with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as scratch:
         copy = Path(scratch) / DATABASE
         schema = _copy_database(folder / DATABASE, copy)
@@ -102,6 +106,26 @@ def restore(folder: Path, source: Path, *, now: datetime) -> tuple[Manifest, Pat
     return manifest, aside
 
 
+def revived(folder: Path, aside: Path) -> list[str]:
+    """Ids of records that a hard forget had erased, and that a restore has brought back from an older backup, in order.
+
+    Args: aside: the folder with what the restore replaced. If that is too damaged to tell, none is named.
+    """
+    try:
+        gone = _read(aside, audit.erased)
+        return _read(folder, lambda conn: [each for each in sorted(gone) if records.is_stored(conn, each)])
+    except (DataFolderError, apsw.Error):
+        return []
+
+
+def _read(folder: Path, work: Callable[[apsw.Connection], T]) -> T:
+    reader = open_reader(folder / DATABASE)
+    try:
+        return work(reader)
+    finally:
+        reader.close()
+
+
 def undo(folder: Path, aside: Path, *, version: str, now: datetime) -> tuple[Manifest, Path | None]:
     """Put back what a restore replaced, from its folder in `safety/`; what is there now is kept likewise.
 
@@ -113,16 +137,17 @@ def undo(folder: Path, aside: Path, *, version: str, now: datetime) -> tuple[Man
         return restore(folder, packed, now=now)
 
 
-def undoable(folder: Path, now: datetime) -> bool:
-    """Whether a restore is so recent that what it replaced is still to be kept from retention."""
+def undoable(folder: Path, now: datetime) -> datetime | None:
+    """When the latest restore was, if it is so recent that what it replaced is still to be kept from retention."""
+    recent: list[datetime] = []
     for each in (folder / SAFETY_FOLDER).glob(f"{REPLACED}*"):
         try:
             made = datetime.strptime(each.name.removeprefix(REPLACED), STAMP).replace(tzinfo=UTC)
         except ValueError:  # renamed by hand
             continue
         if made <= now < made + UNDO:
-            return True
-    return False
+            recent.append(made)
+    return max(recent, default=None)
 
 
 def drop_replaced(folder: Path) -> int:

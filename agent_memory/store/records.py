@@ -131,6 +131,11 @@ def stored(conn: Connection, record_id: str) -> Record:
     return rows[0]
 
 
+def is_stored(conn: Connection, record_id: str) -> bool:
+    """Whether there is a row of exactly this id, in whatever state."""
+    return bool(conn.execute("SELECT EXISTS (SELECT 1 FROM records WHERE id = ?)", (record_id,)).get)
+
+
 def matches(conn: Connection, id_or_prefix: str, scopes: Scopes | None, limit: int = 6) -> list[Record]:
     """Records whose id starts so, forgotten ones excepted; live ones alone where any of them fits.
 

@@ -44,6 +44,12 @@ def due(conn: Connection) -> bool:
     return _latest(conn, ERASURES) > _latest(conn, (SCRUB,))
 
 
+def hard_forget_waits(conn: Connection, *, since: str) -> bool:
+    """Whether a hard forget since a moment was not followed by a scrub yet: the one it asked for was put off."""
+    sql = "SELECT EXISTS (SELECT 1 FROM audit WHERE action = 'forget-hard' AND outcome = 'ok' AND seq > ? AND at >= ?)"
+    return bool(conn.execute(sql, (_latest(conn, (SCRUB,)), since)).get)
+
+
 def scrub(conn: Connection, *, path: Path, now: str) -> bool:
     """Remove the traces of every erasure so far. Runs outside a transaction, and bears repeating.
 

@@ -68,6 +68,15 @@ def known(folder: Path) -> frozenset[str]:
     return frozenset(_read(folder / FILE_NAME))
 
 
+def differing(folder: Path, other: Path) -> list[str]:
+    """The names that have a token in both folders, and not the same one; none if a file is damaged."""
+    try:
+        here, there = _read(folder / FILE_NAME), _read(other / FILE_NAME)
+    except TokenFileError:
+        return []
+    return sorted(name for name in here.keys() & there.keys() if here[name] != there[name])
+
+
 class Watcher:
     """Notices that the token file changed while the server runs, so that `agent-memory token` needs no restart."""
 

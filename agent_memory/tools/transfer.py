@@ -111,8 +111,9 @@ async def import_lines(
     """Take in lines of JSON, one record each; blank lines are passed over.
 
     A whole record is put back as it was. If its id is there already, the store's own stays: the same one is skipped,
-    a different one is remarked. A line without id becomes a candidate, unless a live record says the same. Each line
-    is taken whole or not at all; stopped in between, the same import can be run again.
+    a different one is remarked, and so is one that was forgotten here, even if it is erased by now. A line without id
+    becomes a candidate, unless a live record says the same. Each line is taken whole or not at all; stopped in between,
+    the same import can be run again.
 
     Args: client: the name in the audit and the writer of candidates.
     """
@@ -169,6 +170,8 @@ class _Taker:
 
     def _restore(self, given: Portable) -> Outcome:
         there = transfer.find(self._conn, given.record.id)
+        if there is None and audit.was_forgotten(self._conn, given.record.id):
+            return Outcome("kept", f"{given.record.id} was forgotten and erased here and stays so")
         if there is not None:
             if there.record.status == "deleted":
                 return Outcome("kept", f"{given.record.id} was forgotten here and stays so")

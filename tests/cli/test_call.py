@@ -153,7 +153,9 @@ def test_a_busy_server_counts_as_down_and_its_reason_is_told() -> None:
 def test_something_else_at_the_port_is_no_result() -> None:
     with listening(answering("404 Not Found", "<html>")) as url:
         done = call(url, "search")
-    assert json.loads(done.stderr)["error"]["code"] == "not_agent_memory"
+    error = json.loads(done.stderr)["error"]
+    assert error["code"] == "not_agent_memory"
+    assert f"{url} answers HTTP 404" in error["message"]
 
 
 def test_neither_token_nor_password_of_the_url_is_repeated() -> None:

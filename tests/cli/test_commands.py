@@ -14,8 +14,8 @@ from click.testing import CliRunner, Result
 
 from agent_memory import __version__
 from agent_memory.cli import checks, main
-from agent_memory.store import token_file
-from agent_memory.store.connection import DATABASE, locked_folder
+from agent_memory.store import audit, records, token_file
+from agent_memory.store.connection import DATABASE, close_database, locked_folder, open_database
 from support.world import HERE
 
 LINE = {"namespace": HERE, "type": "fact", "title": "Imported", "content": "Text 日本"}
@@ -48,6 +48,16 @@ def test_the_version_and_a_call_import_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def erase(data: Path, *titles: str) -> None:
+    """What a hard forget does to the rows."""
+    conn = open_database(data / DATABASE).connection
+    for title in titles:
+        (record_id,) = conn.execute("SELECT id FROM records WHERE title = ?", (title,)).fetchone()
+        records.erase(conn, [record_id])
+        audit.note(conn, at="2026-01-01T00:00:00.000Z", client="owner", action="forget-hard", record_id=record_id)
+    close_database(conn)
 
 
 # -- export and import -------------------------------------------------------------------------------------------------
@@ -117,6 +127,12 @@ def test_output_is_utf_8_whatever_the_locale(data: Path) -> None:
     assert "日本" in done.stdout.decode("utf-8")
 
 
+def test_a_start_without_clients_says_that_nobody_can_call(data: Path) -> None:
+    done = run(data, "serve", "--host", "192.0.2.1", AGENT_MEMORY_CLIENTS="[]")
+    assert "nobody can call" in done.stderr
+    assert "nobody" not in run(data, "serve", "--host", "192.0.2.1").stderr
+
+
 # -- backup and restore ------------------------------------------------------------------------------------------------
 
 
@@ -147,12 +163,51 @@ def test_a_wrong_restore_is_undone_with_what_it_set_aside(data: Path, tmp_path: 
     assert run(data, "restore", str(tmp_path)).exit_code == 1  # a folder without a database
 
 
+def test_a_restore_names_what_had_been_erased_and_is_back(data: Path, tmp_path: Path) -> None:
+    filled(data, "One", "Two", "Three")
+    ids = [json.loads(line)["id"] for line in run(data, "export").stdout.splitlines()]
+    file = tmp_path / "b.tar"
+    run(data, "backup", str(file))
+    filled(data, "Later")
+    erase(data, "One", "Later")
+    done = run(data, "restore", str(file))
+    assert [each for each in ids if each in done.stderr] == ids[:1]
+    assert "hard" in done.stderr
+
+
+def test_a_restore_names_whose_older_token_works_again(data: Path, tmp_path: Path) -> None:
+    filled(data, "One")
+    for name in ("claude-code", "codex"):
+        run(data, "token", name)
+    run(data, "backup", str(tmp_path / "b.tar"))
+    assert "token" not in run(data, "restore", str(tmp_path / "b.tar")).stderr
+    run(data, "token", "codex")
+    said = run(data, "restore", str(tmp_path / "b.tar")).stderr
+    assert "agent-memory token codex" in said
+    assert "claude-code" not in said
+
+
+def test_a_backup_into_a_folder_that_is_not_there_says_so(data: Path, tmp_path: Path) -> None:
+    filled(data, "One")
+    done = run(data, "backup", str(tmp_path / "no" / "b.tar"))
+    assert (done.exit_code, done.stderr) == (
+        1,
+        f"agent-memory: {tmp_path / 'no'} is no folder; make it, or choose another place\n",
+    )
+
+
 def test_a_wrong_file_is_refused_in_one_line(data: Path, tmp_path: Path) -> None:
     (tmp_path / "x").write_text("x")
     done = run(data, "restore", str(tmp_path / "x"))
     assert done.exit_code == 1
     assert done.stderr.count("\n") == 1
     assert run(data, "restore", str(tmp_path / "missing")).exit_code == 2
+
+
+def test_a_file_that_cannot_be_read_is_named_in_words(tmp_path: Path) -> None:
+    done = CliRunner().invoke(main, ["screen", str(tmp_path / "missing")])
+    assert done.exit_code == 1
+    assert done.stderr == f"agent-memory: {tmp_path / 'missing'}: No such file or directory\n"
 
 
 # -- token -------------------------------------------------------------------------------------------------------------

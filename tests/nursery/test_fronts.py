@@ -52,7 +52,7 @@ async def test_a_taken_page_port_refuses_the_start_and_names_the_option(tmp_path
     assert not (tmp_path / "data").exists()
 
 
-@pytest.mark.parametrize("foreign", ["192.0.2.1", "2001:db8::1"])
+@pytest.mark.parametrize("foreign", ["192.0.2.1", "2001:db8::1", "no-such-host.invalid", "a..b", "[::1]", "fe80::1"])
 async def test_an_address_of_another_machine_is_refused_and_the_option_named(tmp_path: Path, foreign: str) -> None:
     for hosts, option in (((foreign, "127.0.0.1"), "--host"), (("127.0.0.1", foreign), "--page-host")):
         with pytest.raises(

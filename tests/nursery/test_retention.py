@@ -7,7 +7,9 @@ import pytest
 import trio
 
 from agent_memory.domain.errors import StoreUnavailable
+from agent_memory.domain.records import stamp
 from agent_memory.nursery.retention import EVERY_S, FIRST_S, purge_once, run_retention
+from agent_memory.store import audit
 from agent_memory.store.worker import Store
 from support.world import HERE, World, open_world
 
@@ -74,6 +76,22 @@ async def test_retention_leaves_a_day_to_undo_a_restore_and_a_hard_forget_leaves
     assert purged == [0, 0, 0, 1]
     aside.mkdir()
     await world.call("forget", id=other, hard=True)
+    assert not aside.exists()
+
+
+async def test_the_scrub_of_a_hard_forget_is_made_up_for_on_the_day_of_a_restore(world: World) -> None:
+    restored = datetime.now(UTC).replace(microsecond=0)
+    aside = world.store.path.parent / "safety" / f"replaced-{restored:%Y%m%dT%H%M%SZ}"
+    aside.mkdir(parents=True)
+
+    async def erased(at: datetime) -> None:
+        note = partial(audit.note, at=stamp(at), client="owner", action="forget-hard")
+        await world.store.write(note)  # as a process that died before its scrub left it
+        await purge_once(world.store, days=30, now=restored + timedelta(hours=1))
+
+    await erased(restored - timedelta(days=3))  # in the backup, which holds no traces
+    assert aside.exists()
+    await erased(restored + timedelta(minutes=1))
     assert not aside.exists()
 
 

@@ -246,10 +246,11 @@ async def test_a_record_that_differs_here_is_kept_and_told(world: World) -> None
     assert "Newer" in (await lines_of(world.store))[0]
 
 
-async def test_a_record_that_was_forgotten_here_does_not_come_back(world: World) -> None:
+@pytest.mark.parametrize("hard", [False, True])
+async def test_a_record_that_was_forgotten_here_does_not_come_back(world: World, hard: bool) -> None:
     gone = await world.remember("Gone")
     exported = await lines_of(world.store)
-    await world.call("forget", id=gone)
+    await world.call("forget", id=gone, hard=hard)
     report = await take_in(world.store, exported)
     assert "forgotten" in report.kept[0].text
     assert await lines_of(world.store) == []
