@@ -31,7 +31,8 @@ FIELD_CHARS = 16 << 10
 MAX_COST = 4096
 Kind = TypeVar("Kind", Rule, Structure)
 TOKEN_COST = 2  # of judging how random a token is
-# What RE2 may keep of one compiled automaton: with too little it forgets states over and over, fifty times slower. Plain text fills a hundredth.
+# What RE2 may keep of one compiled automaton; with too little it forgets states over and over, and is fifty times
+# slower. Plain text fills a hundredth.
 TABLE_BYTES = 32 << 20
 # A text is read in blocks, each with the beginning of the next, so that a locator runs only where its places are.
 BLOCK_BYTES = 4096
@@ -162,7 +163,8 @@ class Screen:
             for match in self.marker.finditer(data):
                 yield _hit(MARKER, data, match.start(), match.end(), view)
             yield from self._tokens(data, view, work)
-            yield from self._structures(data, view, work)
+            if not view.tokens_only:
+                yield from self._structures(data, view, work)
 
     def is_marked(self, text: str) -> bool:
         """Whether the do-not-store marker stands in any reading of the text, or may stand where none can be built."""

@@ -21,9 +21,9 @@ MAX_ROUNDS = 3  # a value encoded four times over was not encoded by accident
 # Escapes decoded, and line breaks taken out, of one text. Each is a character or more of the text as sent, so a field
 # of 16 KiB stays at a quarter; a text of more is refused unread, so that hostile text cannot buy time.
 MAX_UNDONE = 1 << 16
-# What stands around the disguises of one text, for two readings together. A mebibyte of code has a quarter of that; a
-# field cannot have as much.
-MAX_NEAR_BYTES = 896 << 10
+# What stands around the disguises of one text and is read beside it. Where more does, the text is disguised as a whole
+# (a JSON string, HTML, a log whose lines all may be wrapped keys), and no reading can be had twice.
+MAX_NEAR_BYTES = 320 << 10
 MAX_BACKSLASHES = 4  # before one escape: quoted twice over
 MAX_BLOBS = 512  # base64 runs decoded per text; a text of more is data, whose first runs say what it is
 
@@ -70,11 +70,12 @@ class TooDense(ValueError):
 @dataclass(frozen=True, slots=True)
 class View:
     """One reading of a text, in UTF-8. `plain` is the text as sent; `joined` has its lines joined, so its values need
-    be long."""
+    be long; `tokens_only` is not read for structures."""
 
     data: bytes
     plain: bool = False
     joined: bool = False
+    tokens_only: bool = False
 
 
 def readings(text: str, decode_blobs: Callable[[bytes], str]) -> Iterator[View]:
@@ -84,29 +85,20 @@ def readings(text: str, decode_blobs: Callable[[bytes], str]) -> Iterator[View]:
     Raises: TooDense: where a reading would be that cannot be built in bounded time.
     """
     data = text.encode("utf-8", "replace")  # a lone surrogate becomes "?", so that offsets stay
-    yield View(data, plain=True)
-    known = [data]
     near = stretches(data, _escaped())
-    left = _less(MAX_NEAR_BYTES, near)
-    opened = _changed(near, undisguised)
-    if opened:
-        known.append(opened)
-        yield View(opened)
-    near = GAP.join(stretches(each, _broken()) for each in known)
-    _less(left, near)
+    whole = len(near) > MAX_NEAR_BYTES  # then its structures are read once, undisguised
+    yield View(data, plain=True, tokens_only=whole)
+    opened = _changed(data if whole else near, undisguised)
+    if opened or whole:
+        yield View(opened or data)
+    known = [opened or data] if whole else [data, opened]
+    near = GAP.join(stretches(each, _broken()) for each in known if each)
     joined = _changed(near, _joined)
     if joined:
-        yield View(joined, joined=True)
+        yield View(joined, joined=True, tokens_only=len(near) > MAX_NEAR_BYTES)
     blobs = "\n".join(filter(None, map(decode_blobs, known)))
     if blobs:
         yield View(undisguised(blobs).encode())
-
-
-def _less(left: int, near: bytes) -> int:
-    """What is left to read of the stretches of a text after these. Raises: TooDense: nothing."""
-    if len(near) > left:
-        raise TooDense
-    return left - len(near)
 
 
 def _changed(near: bytes, undo: Callable[[str], str]) -> bytes:
