@@ -30,7 +30,6 @@ FIELD_CHARS = 16 << 10
 # text of more is refused unread, so that hostile text cannot buy time. A mebibyte of Python has some 1,500 to 3,000.
 MAX_COST = 4096
 Kind = TypeVar("Kind", Rule, Structure)
-TOKEN_COST = 2  # of judging how random a token is
 # What RE2 may keep of one compiled automaton; with too little it forgets states over and over, and is fifty times
 # slower. Plain text fills a hundredth.
 TABLE_BYTES = 32 << 20
@@ -181,7 +180,7 @@ class Screen:
     def _tokens(self, data: bytes, view: View, work: Work) -> Iterator[Hit]:
         for group in self.tokens:
             for rule, (start, end) in group.places(data, TOKEN_BLOCK_BYTES, TOKEN_BYTES):
-                work.add(TOKEN_COST)
+                work.add(0)
                 if rule.vendor and (data[end : end + 1] == b"+" or data[start - 1 : start] == b"+"):
                     continue  # three letters and luck, inside base64
                 if token_is_live(rule.name, data[start:end].decode("utf-8", "ignore")):

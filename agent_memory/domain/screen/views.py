@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent_memory.domain.screen.nearby import GAP, stretches
+from agent_memory.domain.screen.search import Search
 
 MAX_ROUNDS = 3  # a value encoded four times over was not encoded by accident
 # Escapes decoded, and line breaks taken out, of one text. Each is a character or more of the text as sent, so a field
@@ -35,6 +36,7 @@ _WIDE = "\uff01-\uff5e\u3000"  # beside Chinese or Japanese they are that script
 _LETTERS = "\uff10-\uff19\uff21-\uff3a\uff41-\uff5a\U0001d400-\U0001d7ff\u24b6-\u24e9"
 _OTHERS = f"{_INVISIBLE}{_HYPHENS}{_LETTERS}\u00a0\u2002-\u200a\u202f"
 _FOLDABLES = f"[{_WIDE}{_OTHERS}]"
+_MAY_FOLD = Search(_FOLDABLES)  # `re` takes 13 ms for a mebibyte, RE2 one
 _INVISIBLE_RUN = re.compile(f"[{_INVISIBLE}]+")
 _HYPHEN = re.compile(f"[{_HYPHENS}]")
 # The marker in RE2 syntax: any hyphen, a soft one included, and invisible characters or a line break anywhere inside.
@@ -156,7 +158,7 @@ def undisguised(text: str) -> str:
     for _ in range(MAX_ROUNDS):
         nested = False
         for sign, escape in _ESCAPES:
-            if sign in text if sign else not text.isascii():
+            if sign in text if sign else not text.isascii() and _MAY_FOLD(text):
                 pieces = escape.split(text, left)
                 left -= len(pieces) // 2
                 if left <= 0:
