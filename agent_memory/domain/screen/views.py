@@ -123,16 +123,18 @@ def _escaped() -> Any:
 
 @functools.lru_cache(maxsize=1)
 def _broken() -> Any:
-    """Finds line breaks that may stand inside a key: one of the words beside the break holds a digit.
+    """Finds line breaks that may stand inside a key: one of the words beside the break holds a digit among characters.
 
-    The other has three characters, for a key that lost two is found without them.
+    The other has three characters, for a key that lost two is found without them. Code is full of lines that end with a
+    number, which is why the digit does not suffice.
     """
     import re2
 
     key = r"[A-Za-z0-9_\-+/=.%~!*&?^]"
     end = r"(?::|[\\\"'][ \t]?[+.,]?)"  # of a line that goes on in the next
     indent = r"\r?\n[ \t>|*+]*[\"']?"
-    return re2.compile(f"[0-9]{key}*{end}?{indent}{key}{{3}}|{key}{{2}}(?:{key}|{end}){indent}{key}*[0-9]")
+    piece = f"(?:[0-9]{key}{{3}}|{key}{{3}}[0-9])"
+    return re2.compile(f"{piece}{key}*{end}?{indent}{key}{{3}}|{key}{{2}}(?:{key}|{end}){indent}{key}*{piece}")
 
 
 def _joined(text: str) -> str:
