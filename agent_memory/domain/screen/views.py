@@ -25,6 +25,8 @@ MAX_UNDONE = 1 << 16
 # What stands around the disguises of one text and is read beside it. Where more does, the text is disguised as a whole
 # (a JSON string, HTML, a log whose lines all may be wrapped keys), and no reading can be had twice.
 MAX_NEAR_BYTES = 320 << 10
+UNDO_COST = 3  # of undoing the disguises of a KiB, in the engine's units
+JOIN_COST = 1  # of joining its lines
 MAX_BACKSLASHES = 4  # before one escape: quoted twice over
 MAX_BLOBS = 512  # base64 runs decoded per text; a text of more is data, whose first runs say what it is
 
@@ -80,21 +82,25 @@ class View:
     tokens_only: bool = False
 
 
-def readings(text: str, decode_blobs: Callable[[bytes], str]) -> Iterator[View]:
+def readings(text: str, decode_blobs: Callable[[bytes], str], spend: Callable[[int], None]) -> Iterator[View]:
     """Readings of a text, the text as sent first; the later ones hold only what stands around a disguise.
 
-    `decode_blobs` answers the texts that stand in base64 inside a text, joined by newlines.
+    `decode_blobs` answers the texts that stand in base64 inside a text, joined by newlines; `spend` hears in the
+    engine's units what it costs to build a reading, before it is built.
     Raises: TooDense: where a reading would be that cannot be built in bounded time.
     """
     data = text.encode("utf-8", "replace")  # a lone surrogate becomes "?", so that offsets stay
     near = stretches(data, _escaped())
     whole = len(near) > MAX_NEAR_BYTES  # then its structures are read once, undisguised
-    yield View(data, plain=True, tokens_only=whole)
+    if not whole:
+        yield View(data, plain=True)
+    spend(UNDO_COST * len(near) >> 10)
     opened = _changed(data if whole else near, undisguised)
     if opened or whole:
         yield View(opened or data)
     known = [opened or data] if whole else [data, opened]
     near = GAP.join(stretches(each, _broken()) for each in known if each)
+    spend(JOIN_COST * len(near) >> 10)
     joined = _changed(near, _joined)
     if joined:
         yield View(joined, joined=True, tokens_only=len(near) > MAX_NEAR_BYTES)
