@@ -26,12 +26,15 @@ MARKER = "store-marker"  # not the marker itself: the audit row that names the p
 TOO_DENSE = "too-dense"
 # A field of a record holds no more; whatever stands in one, it is read to its end.
 FIELD_CHARS = 16 << 10
-# What the places of a longer text may cost over all its readings: one each, and `Structure.cost` where it is judged. A
-# text of more is refused unread, so that hostile text cannot buy time. A mebibyte of Python has some 1,500 to 3,000.
-MAX_COST = 4096
+# What a longer text may cost, in units of some 8 microseconds. A text of more is refused unread, so that hostile text
+# cannot buy time.
+MAX_COST = 6000
+PLACE_COST = 1  # of finding a place and a glance at it; `Structure.cost` more where it is judged
+LOCATOR_COST = 2  # of looking for the places of one structure in a block
+READ_COST = 2  # of a KiB read for everything, half for tokens only
 Kind = TypeVar("Kind", Rule, Structure)
-TOKEN_COST = 2  # of judging how random a token is
-# What RE2 may keep of one compiled automaton: with too little it forgets states over and over, fifty times slower. Plain text fills a hundredth.
+# What RE2 may keep of one compiled automaton; with too little it forgets states over and over, and is fifty times
+# slower. Plain text fills a hundredth.
 TABLE_BYTES = 32 << 20
 # A text is read in blocks, each with the beginning of the next, so that a locator runs only where its places are.
 BLOCK_BYTES = 4096
@@ -92,20 +95,20 @@ class Work:
     judged: dict[tuple[str, bool, tuple[bytes, bytes, bytes]], str | None] = field(default_factory=dict)
 
     def judge(self, structure: Structure, parts: tuple[bytes, bytes, bytes], *, joined: bool) -> str | None:
-        """The judgement of a place, its cost counted. Raises: TooDense: as `add` does."""
+        """The judgement of a place, its cost counted. Raises: TooDense: as `spend` does."""
         key = (structure.name, joined, parts)
         if key in self.judged:
-            self.add(0)
+            self.spend(PLACE_COST)
             return self.judged[key]
         place = window(parts, joined=joined)
         told = structure.glance(place)
-        self.add(structure.cost if told else 0)
+        self.spend(PLACE_COST + (structure.cost if told else 0))
         self.judged[key] = structure.judge(place) if told else None
         return self.judged[key]
 
-    def add(self, cost: int) -> None:
-        """Count a place and what it costs to judge. Raises: TooDense: no honest text needs so much."""
-        self.cost += 1 + cost
+    def spend(self, cost: int) -> None:
+        """Count what something costs. Raises: TooDense: no text may cost so much."""
+        self.cost += cost
         if self.bounded and self.cost > MAX_COST:
             raise TooDense
 
@@ -117,7 +120,9 @@ class Group(Generic[Kind]):
     holds: Any
     locators: tuple[tuple[Kind, Any], ...]
 
-    def places(self, data: bytes, block_bytes: int, overlap_bytes: int) -> Iterator[tuple[Kind, tuple[int, int]]]:
+    def places(
+        self, data: bytes, block_bytes: int, overlap_bytes: int, work: Work
+    ) -> Iterator[tuple[Kind, tuple[int, int]]]:
         """Every place of every kind: where a block holds one, its locator runs over the block.
 
         A place is read no further than `overlap_bytes` behind the block it begins in.
@@ -127,6 +132,7 @@ class Group(Generic[Kind]):
             end = begin + block_bytes
             for i in sorted(self.holds.Match(data[begin : end + overlap_bytes]) or ()):
                 kind, locator = self.locators[i]
+                work.spend(LOCATOR_COST)
                 for match in locator.finditer(data, max(begin, read[i]), end + overlap_bytes):
                     span = match.span()
                     if span[0] >= end:
@@ -157,17 +163,19 @@ class Screen:
             yield Hit(TOO_DENSE, 0, 0, plain=False)
 
     def _hits(self, text: str, work: Work) -> Iterator[Hit]:
-        for view in readings(text, self.decoded_blobs):
+        for view in readings(text, self.decoded_blobs, work.spend):
             data = view.data
+            work.spend((READ_COST // 2 if view.tokens_only else READ_COST) * len(data) >> 10)
             for match in self.marker.finditer(data):
                 yield _hit(MARKER, data, match.start(), match.end(), view)
             yield from self._tokens(data, view, work)
-            yield from self._structures(data, view, work)
+            if not view.tokens_only:
+                yield from self._structures(data, view, work)
 
     def is_marked(self, text: str) -> bool:
         """Whether the do-not-store marker stands in any reading of the text, or may stand where none can be built."""
         try:
-            return any(self.marker.search(view.data) for view in readings(text, self.decoded_blobs))
+            return any(self.marker.search(view.data) for view in readings(text, self.decoded_blobs, lambda cost: None))
         except TooDense:
             return True
 
@@ -178,8 +186,8 @@ class Screen:
 
     def _tokens(self, data: bytes, view: View, work: Work) -> Iterator[Hit]:
         for group in self.tokens:
-            for rule, (start, end) in group.places(data, TOKEN_BLOCK_BYTES, TOKEN_BYTES):
-                work.add(TOKEN_COST)
+            for rule, (start, end) in group.places(data, TOKEN_BLOCK_BYTES, TOKEN_BYTES, work):
+                work.spend(PLACE_COST)
                 if rule.vendor and (data[end : end + 1] == b"+" or data[start - 1 : start] == b"+"):
                     continue  # three letters and luck, inside base64
                 if token_is_live(rule.name, data[start:end].decode("utf-8", "ignore")):
@@ -187,7 +195,7 @@ class Screen:
 
     def _structures(self, data: bytes, view: View, work: Work) -> Iterator[Hit]:
         for group in self.groups_across if view.joined else self.groups:
-            for structure, (start, end) in group.places(data, BLOCK_BYTES, OVERLAP_BYTES):
+            for structure, (start, end) in group.places(data, BLOCK_BYTES, OVERLAP_BYTES, work):
                 name = work.judge(structure, surroundings(data, start, end), joined=view.joined)
                 if name is not None:
                     yield _hit(name, data, start, end, view)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from agent_memory.domain.screen import values
 
@@ -32,8 +33,7 @@ class Rule:
         return b"(?i)" + self.pattern.encode()
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(NamedTuple):
     """A place in a reading: what stands before it, the located text, and what follows."""
 
     before: str
