@@ -25,7 +25,7 @@ MAX_UNDONE = 1 << 16
 # What stands around the disguises of one text and is read beside it. Where more does, the text is disguised as a whole
 # (a JSON string, HTML, a log whose lines all may be wrapped keys), and no reading can be had twice.
 MAX_NEAR_BYTES = 320 << 10
-UNDO_COST = 3  # of undoing the disguises of a KiB, in the engine's units
+UNDO_COST = 5  # of undoing the disguises of a KiB, in the engine's units
 JOIN_COST = 1  # of joining its lines
 MAX_BACKSLASHES = 4  # before one escape: quoted twice over
 MAX_BLOBS = 512  # base64 runs decoded per text; a text of more is data, whose first runs say what it is
