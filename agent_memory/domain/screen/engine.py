@@ -28,7 +28,7 @@ TOO_DENSE = "too-dense"
 FIELD_CHARS = 16 << 10
 # What a longer text may cost, in units of some 8 microseconds. A text of more is refused unread, so that hostile text
 # cannot buy time.
-MAX_COST = 5600
+MAX_COST = 5000
 PLACE_COST = 1  # of finding a place and a glance at it; `Structure.cost` more where it is judged
 LOCATOR_COST = 2  # of looking for the places of one structure in a block
 READ_COST = 3  # of a KiB read for everything
