@@ -31,8 +31,6 @@ FIELD_CHARS = 16 << 10
 MAX_COST = 5000
 PLACE_COST = 1  # of finding a place and a glance at it; `Structure.cost` more where it is judged
 LOCATOR_COST = 2  # of looking for the places of one structure in a block
-READ_COST = 3  # of a KiB read for everything
-TOKENS_COST = 1  # of a KiB read for tokens only
 Kind = TypeVar("Kind", Rule, Structure)
 # What RE2 may keep of one compiled automaton; with too little it forgets states over and over, and is fifty times
 # slower. Plain text fills a hundredth.
@@ -166,7 +164,6 @@ class Screen:
     def _hits(self, text: str, work: Work) -> Iterator[Hit]:
         for view in readings(text, self.decoded_blobs, work.spend):
             data = view.data
-            work.spend((TOKENS_COST if view.tokens_only else READ_COST) * len(data) >> 10)
             for match in self.marker.finditer(data):
                 yield _hit(MARKER, data, match.start(), match.end(), view)
             yield from self._tokens(data, view, work)
