@@ -20,7 +20,7 @@ _TEMPLATE = re.compile(r"\$\{|\{\{|\$\(|%\(|#\{|\{[\w.]+\}|<%|\{%|%\{|<[\w -]+>|
 _PATH_SIGNS = re.compile(r"[/\[\]@]")
 _OWNER = re.compile(r"(?<![A-Za-z])([A-Za-z]+)[ _-]?$")
 _OTHER_PARAMETER = re.compile(r"&[\w.-]+=")
-_DIGIT = re.compile(r"\d\S{4}|\S{4}\d|[\[{(][ \t]*[0-9a-fx]{1,4}[ \t]*,")  # in eight characters, or in a list of bytes
+_DIGIT = re.compile(r"\d")
 _CAPITAL = re.compile(r"[A-Z]")
 _ALONE = re.compile(r"[ \t\"'`,;)}\]|<]*(?:$|[\r\n#<|&]|--|//)")
 _BYTE_LIST = re.compile(r"(?i)[ \t]*[\[{(][ \t]*(?:(?:0x)?[0-9a-f]{1,3}[ \t]*,[ \t]*){15}")
@@ -177,7 +177,7 @@ def _glance(place: Window) -> bool:
     promise = names.promise(name, in_url=in_url)
     if promise is Promise.NOTHING:
         return False
-    if promise is Promise.PASSWORD or in_url or names.is_pin(name) or _NEXT_LINE.match(place.after):
+    if promise is Promise.PASSWORD or names.is_pin(name) or _NEXT_LINE.match(place.after):
         return True
     line = place.after.partition("\n")[0]
     return _DIGIT.search(line) is not None or (len(line) >= 20 and _CAPITAL.search(line) is not None)

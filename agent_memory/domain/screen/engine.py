@@ -28,9 +28,9 @@ TOO_DENSE = "too-dense"
 FIELD_CHARS = 16 << 10
 # What a longer text may cost, in units of some 8 microseconds. A text of more is refused unread, so that hostile text
 # cannot buy time.
-MAX_COST = 5000
+MAX_COST = 5800
 PLACE_COST = 1  # of finding a place and a glance at it; `Structure.cost` more where it is judged
-LOCATOR_COST = 2  # of looking for the places of one structure in a block
+LOCATOR_COST = 3  # of looking for the places of one structure in a block
 Kind = TypeVar("Kind", Rule, Structure)
 # What RE2 may keep of one compiled automaton; with too little it forgets states over and over, and is fifty times
 # slower. Plain text fills a hundredth.

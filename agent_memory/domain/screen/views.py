@@ -97,8 +97,9 @@ def readings(text: str, decode_blobs: Callable[[bytes], str], spend: Callable[[i
     if not whole:
         spend(_kib(READ_COST, data))
         yield View(data, plain=True)
+    near = data if whole else near
     spend(_kib(UNDO_COST + READ_COST, near))
-    opened = _changed(data if whole else near, undisguised)
+    opened = _changed(near, undisguised)
     if opened or whole:
         yield View(opened or data)
     known = [opened or data] if whole else [data, opened]
