@@ -7,6 +7,7 @@ which is what would happen had nobody listed that provider. "vendors off" is the
 """
 
 import argparse
+import asyncio
 import base64
 import gzip
 import html
@@ -90,7 +91,7 @@ def hostile() -> dict[str, str]:
 
 def harmless() -> dict[str, str]:
     """Ordinary texts of some 256 KiB and of a mebibyte, as they are and escaped; none may be refused at 256 KiB."""
-    source = "\n".join(path.read_text("utf-8") for path in sorted((ROOT / "agent_memory").rglob("*.py")))
+    source = "\n".join(path.read_text("utf-8") for path in sorted(Path(asyncio.__file__).parent.glob("*.py")))
     log = "".join(
         f"2026-03-01T10:{n % 60:02}:11.5{n % 7}Z INFO request {n} took {n % 900} ms\n" for n in range(MIB // 52)
     )
