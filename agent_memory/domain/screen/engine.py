@@ -106,10 +106,10 @@ class Work:
         return self.judged[key]
 
     def spend(self, cost: int) -> None:
-        """Count what something costs. Raises: TooDense: no text may cost so much."""
-        self.cost += cost
-        if self.bounded and self.cost > MAX_COST:
+        """Count what something will cost. Raises: TooDense: no text may cost so much; it is not counted then."""
+        if self.bounded and self.cost + cost > MAX_COST:
             raise TooDense
+        self.cost += cost
 
 
 @dataclass(frozen=True, slots=True)
