@@ -78,6 +78,7 @@ RECIPES: dict[str, Recipe] = {
     ),
     "long words": Recipe("letters", (("key={n} ", 1024), ("code is {n} ", 1024), ("user{n}: ", 1024), ("\\\n", 1024))),
     "all in every block": Recipe("letters", tuple((piece, 4096) for piece in PIECES)),
+    "half of all": Recipe("keys", tuple((piece, 256) for piece in PIECES[::2])),
     "cookies": Recipe("words", (("Cookie: a{n}=b ", 64),)),
 }
 

@@ -28,10 +28,9 @@ TOO_DENSE = "too-dense"
 FIELD_CHARS = 16 << 10
 # What a longer text may cost, in units of some 8 microseconds. A text of more is refused unread, so that hostile text
 # cannot buy time.
-MAX_COST = 6000
+MAX_COST = 5800
 PLACE_COST = 1  # of finding a place and a glance at it; `Structure.cost` more where it is judged
-LOCATOR_COST = 2  # of looking for the places of one structure in a block
-READ_COST = 2  # of a KiB read for everything, half for tokens only
+LOCATOR_COST = 3  # of looking for the places of one structure in a block
 Kind = TypeVar("Kind", Rule, Structure)
 # What RE2 may keep of one compiled automaton; with too little it forgets states over and over, and is fifty times
 # slower. Plain text fills a hundredth.
@@ -107,10 +106,10 @@ class Work:
         return self.judged[key]
 
     def spend(self, cost: int) -> None:
-        """Count what something costs. Raises: TooDense: no text may cost so much."""
-        self.cost += cost
-        if self.bounded and self.cost > MAX_COST:
+        """Count what something will cost. Raises: TooDense: no text may cost so much; it is not counted then."""
+        if self.bounded and self.cost + cost > MAX_COST:
             raise TooDense
+        self.cost += cost
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +164,6 @@ class Screen:
     def _hits(self, text: str, work: Work) -> Iterator[Hit]:
         for view in readings(text, self.decoded_blobs, work.spend):
             data = view.data
-            work.spend((READ_COST // 2 if view.tokens_only else READ_COST) * len(data) >> 10)
             for match in self.marker.finditer(data):
                 yield _hit(MARKER, data, match.start(), match.end(), view)
             yield from self._tokens(data, view, work)

@@ -87,12 +87,13 @@ _GLUED_ENDINGS = (*_HARD_ENDINGS, "sessid", "sessionid", "session")
 _SPLIT = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-zß-öø-ÿąćęłńóśźż]+|[^\W\d_A-Za-z]+")
 
 
-def words_of(name: str) -> list[str]:
-    """Lower-case words of a name written in any case style; digits are left out."""
-    return [word.lower() for word in _SPLIT.findall(name)]
-
-
 @functools.lru_cache(maxsize=4096)  # ordinary source repeats a few hundred names
+def words_of(name: str) -> tuple[str, ...]:
+    """Lower-case words of a name written in any case style; digits are left out."""
+    return tuple(word.lower() for word in _SPLIT.findall(name))
+
+
+@functools.lru_cache(maxsize=4096)
 def promise(name: str, *, in_url: bool = False) -> Promise:
     """What the words of a name promise about its value.
 
@@ -100,7 +101,7 @@ def promise(name: str, *, in_url: bool = False) -> Promise:
       name: an identifier, header, parameter or key of at most a few words, in any case style.
       in_url: the name is a URL parameter, where `sig` and `signature` are credentials and not release signatures.
     """
-    words = words_of(name)
+    words = list(words_of(name))
     while len(words) > 1 and words[-1] in _NEUTRAL:
         words.pop()
     if not words:

@@ -22,6 +22,7 @@ _VALUE = re.compile(r"[\s\"'`“„«「『‘*(_]*(?P<value>[!-~À-ž€£§]{4
 # Behind an announcement that is a word of its own: an ending, and then no sign of an identifier.
 _ENDED = re.compile(r"(?:s|es|e|en|n|er)?(?![\w./}(\[$?&@-])|(?:s|es|e|en|n|er)?[.?!]?(?:\s|$)")
 _ENDING = re.compile(r"^(?:s|es|e|en|n|er)\b")
+_ESCAPED_END = re.compile(r"\\n(?=[ \\])")  # of an indented or empty line in a JSON string, and not a path
 _CLAUSE_END = re.compile(r"[.;!?](?:\s|$)")
 _GLUABLE = re.compile(r"(?i)passwor|kennwor|schl|token|code")
 _NO_SECRET = re.compile(
@@ -114,7 +115,8 @@ def _glance(place: Window) -> bool:
 
 
 def _line(place: Window) -> str:
-    return (place.text + place.after).partition("\n")[0] if "\n" not in place.text else place.text + place.after
+    line = (place.text + place.after).partition("\n")[0] if "\n" not in place.text else place.text + place.after
+    return _ESCAPED_END.split(line, maxsplit=1)[0]
 
 
 def _stated(place: Window) -> str | None:

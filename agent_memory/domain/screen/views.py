@@ -25,8 +25,9 @@ MAX_UNDONE = 1 << 16
 # What stands around the disguises of one text and is read beside it. Where more does, the text is disguised as a whole
 # (a JSON string, HTML, a log whose lines all may be wrapped keys), and no reading can be had twice.
 MAX_NEAR_BYTES = 320 << 10
-UNDO_COST = 3  # of undoing the disguises of a KiB, in the engine's units
-JOIN_COST = 1  # of joining its lines
+# Of a KiB, in the engine's units: of looking for disguises, undoing them, joining lines, reading it for everything and
+# for tokens only.
+SCAN_COST, UNDO_COST, JOIN_COST, READ_COST, TOKENS_COST = 1, 3, 1, 2, 1
 MAX_BACKSLASHES = 4  # before one escape: quoted twice over
 MAX_BLOBS = 512  # base64 runs decoded per text; a text of more is data, whose first runs say what it is
 
@@ -92,21 +93,30 @@ def readings(text: str, decode_blobs: Callable[[bytes], str], spend: Callable[[i
     data = text.encode("utf-8", "replace")  # a lone surrogate becomes "?", so that offsets stay
     near = stretches(data, _escaped())
     whole = len(near) > MAX_NEAR_BYTES  # then its structures are read once, undisguised
+    spend(_kib(SCAN_COST, data) + near.count(GAP))
     if not whole:
+        spend(_kib(READ_COST, data))
         yield View(data, plain=True)
-    spend(UNDO_COST * len(near) >> 10)
-    opened = _changed(data if whole else near, undisguised)
+    near = data if whole else near
+    spend(_kib(UNDO_COST + READ_COST, near))
+    opened = _changed(near, undisguised)
     if opened or whole:
         yield View(opened or data)
     known = [opened or data] if whole else [data, opened]
     near = GAP.join(stretches(each, _broken()) for each in known if each)
-    spend(JOIN_COST * len(near) >> 10)
+    tokens_only = len(near) > MAX_NEAR_BYTES
+    spend(_kib(JOIN_COST + (TOKENS_COST if tokens_only else READ_COST), near) + near.count(GAP))
     joined = _changed(near, _joined)
     if joined:
-        yield View(joined, joined=True, tokens_only=len(near) > MAX_NEAR_BYTES)
-    blobs = "\n".join(filter(None, map(decode_blobs, known)))
+        yield View(joined, joined=True, tokens_only=tokens_only)
+    blobs = "\n".join(filter(None, map(decode_blobs, known))).encode()
+    spend(_kib(UNDO_COST + READ_COST, blobs))
     if blobs:
-        yield View(undisguised(blobs).encode())
+        yield View(undisguised(blobs.decode()).encode())
+
+
+def _kib(cost: int, data: bytes) -> int:
+    return cost * len(data) >> 10
 
 
 def _changed(near: bytes, undo: Callable[[str], str]) -> bytes:

@@ -2,6 +2,7 @@
 
 import base64
 import html
+import json
 from collections.abc import Callable
 from urllib.parse import quote
 
@@ -76,6 +77,12 @@ def test_harmless_encoded_text_passes() -> None:
         assert screen_text(quote(text, safe="")) is None
         assert screen_text(html.escape(text)) is None
         assert screen_text(base64.b64encode(text.encode()).decode()) is None
+
+
+def test_a_sentence_ends_with_its_line_in_a_json_string() -> None:
+    text = "# they may hold a (password) and be too long\n    debug_log = 'run shell command %r' % command\n"
+    assert screen_text(text) is None
+    assert screen_text(json.dumps(text)) is None
 
 
 def test_an_explanation_of_a_disguised_secret_covers_its_line_only() -> None:
