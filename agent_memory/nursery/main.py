@@ -34,6 +34,7 @@ from agent_memory.web.gate import App
 log = Log("server")
 
 GRACE_S: Final = 8.0  # for running requests after a stop signal; a container is killed 10 s after it
+IDLE_S: Final = 15.0  # more than the 5 s of httpx (and so of MCP's SDK): of two equal ones either may be the first
 BACKLOG: Final = 256
 
 
@@ -148,6 +149,7 @@ def http_config(bind: Bind) -> HypercornConfig:
     config.bind = [str(bind)]
     config.backlog = BACKLOG
     config.graceful_timeout = GRACE_S
+    config.keep_alive_timeout = IDLE_S
     config.include_server_header = False
     config.errorlog = None
     config.accesslog = None

@@ -4,11 +4,12 @@ import socket
 from functools import partial
 from pathlib import Path
 
+import httpx
 import pytest
 import trio
 
 from agent_memory import config
-from agent_memory.nursery.main import Bind, CannotListen, serve
+from agent_memory.nursery.main import Bind, CannotListen, http_config, serve
 from support.http import raw
 
 
@@ -60,3 +61,8 @@ async def test_an_address_of_another_machine_is_refused_and_the_option_named(tmp
         ):
             await server(tmp_path / "data", hosts=hosts)()
     assert not (tmp_path / "data").exists()
+
+
+def test_a_client_is_the_first_to_close_an_idle_connection() -> None:
+    """Else it may send a request just as the server closes, and never learn whether that was carried out."""
+    assert http_config(Bind("127.0.0.1", 0)).keep_alive_timeout > httpx.Limits().keepalive_expiry * 2
