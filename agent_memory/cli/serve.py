@@ -35,11 +35,11 @@ def serve(
     import gc
     import os
 
-    from agent_memory.encoder.heap import keep_one_arena
+    from agent_memory.encoder.heap import keep_small
 
     # Read when numpy is imported. A second thread would spin for longer than most of our products take.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    keep_one_arena()
+    keep_small()
     # The imports make some 300,000 objects that live to the end. Collecting while they come costs a tenth of the
     # start, and walking them later costs the slowest requests.
     gc.disable()

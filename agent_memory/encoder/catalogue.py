@@ -11,6 +11,8 @@ from typing import Any, Literal
 
 HUB = "https://huggingface.co"
 MANIFEST = "model.json"  # in a model's directory: which recipe it holds
+NUMBERS = {"width": 1, "max_tokens": 16}  # the least that a manifest may say
+NUMBER_MAX = 65_536
 
 Pooling = Literal["mean", "first", "output"]
 """How tokens become one vector: their mean, the first one's ([CLS]), or the graph's own `sentence_embedding`."""
@@ -174,6 +176,7 @@ def recipe_of(folder: Path) -> Recipe:
         recipe = Recipe(**found)
     except TypeError as error:
         raise ValueError(f"{manifest}: {error}") from error
+    _check_types(manifest, recipe)
     if recipe.pooling not in ("mean", "first", "output") or not recipe.weights_sha256:
         raise ValueError(f"{manifest}: pooling is mean, first or output, and weights_sha256 must be given")
     try:
@@ -182,3 +185,13 @@ def recipe_of(folder: Path) -> Recipe:
     except (KeyError, IndexError, ValueError) as error:
         raise ValueError(f"{manifest}: templates know {{title}}, {{content}} and {{query}} only") from error
     return recipe
+
+
+def _check_types(manifest: Path, recipe: Recipe) -> None:
+    """JSON may hold anything. Raises: ValueError."""
+    for field in fields(Recipe):
+        value = getattr(recipe, field.name)
+        if field.name not in NUMBERS and not isinstance(value, str):
+            raise ValueError(f"{manifest}: {field.name} is a string")
+        if field.name in NUMBERS and (type(value) is not int or not NUMBERS[field.name] <= value <= NUMBER_MAX):
+            raise ValueError(f"{manifest}: {field.name} is a whole number from {NUMBERS[field.name]} to {NUMBER_MAX}")

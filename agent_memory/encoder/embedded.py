@@ -94,6 +94,10 @@ class EmbeddedEncoder:
         if self._model is None:
             try:
                 self._model = self._load(self._threads)
+            except EncoderUnavailable:
+                raise
             except ImportError as error:  # a platform without onnxruntime or tokenizers
                 raise EncoderUnavailable(f"{error.name or 'a library'} cannot be imported") from error
+            except Exception as error:  # a library built for another platform or numpy raises what it likes
+                raise EncoderUnavailable(f"{self.model} cannot be loaded ({type(error).__name__})") from error
         return self._model.embed(texts)

@@ -36,6 +36,7 @@ def lean_graph(weights: Path) -> bytes:
     """The model without its int8 weights, which it looks for in a file of the same name; under half a megabyte.
 
     Args: weights: the pinned file of `textmodel.DEFAULT`; of no other are the names of nodes known.
+    Raises: OSError, ValueError, LookupError: it cannot be read or mapped, or is no such file.
     """
     name = weights.name.encode()
     with weights.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
@@ -108,12 +109,13 @@ def _fields(data: mmap.mmap, message: slice) -> Iterator[_Field]:
 
 
 def _varint(data: mmap.mmap, at: int) -> tuple[int, int]:
-    """A number of seven bits a byte, lowest first, and where it ends."""
-    value = shift = 0
-    while data[at] > 127:
-        value |= (data[at] & 127) << shift
-        at, shift = at + 1, shift + 7
-    return value | data[at] << shift, at + 1
+    """A number of seven bits a byte, lowest first, and where it ends. Raises: ValueError: it has more than 64 bits."""
+    value = 0
+    for place in range(10):
+        value |= (data[at + place] & 127) << 7 * place
+        if data[at + place] < 128:
+            return value, at + place + 1
+    raise ValueError("no number of protobuf")
 
 
 def _message(number: int, value: bytes) -> bytes:

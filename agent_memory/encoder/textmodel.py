@@ -17,7 +17,7 @@ import numpy.typing as npt
 from agent_memory.encoder.catalogue import MODELS, Recipe, recipe_of
 from agent_memory.encoder.graph import lean_graph
 from agent_memory.encoder.heap import give_back
-from agent_memory.encoder.protocol import EncoderUnavailable, Matrix
+from agent_memory.encoder.protocol import EncoderUnavailable, Matrix, TextRefused
 
 DEFAULT = Recipe(
     "all-MiniLM-L6-v2-int8",
@@ -52,9 +52,13 @@ class TextModel:
           texts: any strings; an empty one has a vector too.
         Returns: float32, shape (n, width), unit rows, in the order given. A text's vector depends in its last digits
           on what it is batched with (padding in int8), by less than .01 in cosine.
+        Raises: TextRefused: tokenizer or model fails on one of them (too long, no memory), or finds no direction.
         """
-        # One by one: `encode_batch` keeps a thread for each core, and is no faster (4 ms for 16 texts of 100 tokens).
-        encodings = [self._tokenizer.encode(_printable(text)) for text in texts]
+        try:
+            # One by one: `encode_batch` keeps a thread for each core, and is no faster (16 texts of 100 tokens: 4 ms).
+            encodings = [self._tokenizer.encode(_printable(text)) for text in texts]
+        except Exception as error:  # the library raises bare Exception
+            raise TextRefused(f"its tokenizer fails ({type(error).__name__})") from error
         vectors: Matrix = np.zeros((len(texts), self.recipe.width), dtype=np.float32)
         # Texts of like length share a batch: padding costs as much as text does.
         order = sorted(range(len(texts)), key=lambda place: len(encodings[place].ids))
@@ -78,7 +82,12 @@ class TextModel:
             tokens[row, : len(one)] = one
             mask[row, : len(one)] = 1
         feed = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": np.zeros_like(tokens)}
-        found = self._session.run([self._output], {name: feed[name] for name in feed if name in self._inputs})[0]
+        try:
+            found = self._session.run([self._output], {name: feed[name] for name in feed if name in self._inputs})[0]
+        except Exception as error:  # the library's errors have no common base
+            raise TextRefused(f"it cannot be run ({type(error).__name__})") from error
+        if found.ndim != (2 if self.recipe.pooling == "output" else 3) or found.shape[-1] != self.recipe.width:
+            raise TextRefused(f"it gives numbers of shape {found.shape}, not vectors of width {self.recipe.width}")
         return _unit_rows(_pooled(found, mask, self.recipe.pooling))
 
 
@@ -97,7 +106,7 @@ def load_default(threads: int) -> TextModel:
     with as_file(_vocabulary()) as path:
         _check(path, VOCABULARY_SHA256)
         tokenizer = _word_pieces(path, DEFAULT.max_tokens)
-    return TextModel(DEFAULT, session, tokenizer)
+    return _tried(TextModel(DEFAULT, session, tokenizer))
 
 
 def load_folder(folder: Path, threads: int) -> TextModel:
@@ -121,7 +130,16 @@ def load_folder(folder: Path, threads: int) -> TextModel:
         raise EncoderUnavailable(f"{folder / recipe.tokenizer} is not a tokenizer") from error
     tokenizer.no_padding()
     tokenizer.enable_truncation(recipe.max_tokens)
-    return TextModel(recipe, _session(folder / recipe.weights, threads), tokenizer)
+    return _tried(TextModel(recipe, _session(folder / recipe.weights, threads), tokenizer))
+
+
+def _tried(model: TextModel) -> TextModel:
+    """A model that has given a vector: a manifest may say of another's weights what is not so."""
+    try:
+        model.embed(["a first text"])
+    except TextRefused as error:
+        raise EncoderUnavailable(f"{model.recipe.name}: {error}") from error
+    return model
 
 
 def shipped_vocabulary() -> list[str]:
@@ -167,8 +185,8 @@ def _session(weights: Path, threads: int, *, lean: bool = False) -> Any:
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # idle threads must not burn the CPU
     # A graph given as bytes finds its weights in this folder.
     options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(weights.parent))
-    model = lean_graph(weights) if lean else str(weights)
     try:
+        model = lean_graph(weights) if lean else str(weights)
         session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # the library's errors have no common base
         raise EncoderUnavailable(f"{weights.name} cannot be loaded ({type(error).__name__})") from error
@@ -198,7 +216,9 @@ def _pooled(found: Matrix, mask: _Ids, pooling: str) -> Matrix:
 
 def _unit_rows(vectors: Matrix) -> Matrix:
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.asarray(vectors / np.maximum(lengths, 1e-12), dtype=np.float32)
+    if not np.isfinite(lengths).all() or (lengths == 0).any():
+        raise TextRefused("it gives vectors without a direction")
+    return np.asarray(vectors / lengths, dtype=np.float32)
 
 
 def _printable(text: str) -> str:

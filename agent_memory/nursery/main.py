@@ -22,7 +22,7 @@ from agent_memory.logs import Log
 from agent_memory.nursery.answers import Answerer, Refresher
 from agent_memory.nursery.build import Parts, build, build_indexes, now
 from agent_memory.nursery.extraction import Extractor
-from agent_memory.nursery.h11 import answer_in_json
+from agent_memory.nursery.h11 import speak_plain_http
 from agent_memory.nursery.jobs import Consumer, Handler, consumer_count, take_over
 from agent_memory.nursery.readings import run_read_log
 from agent_memory.nursery.retention import run_retention
@@ -95,7 +95,7 @@ async def serve(
                 await nursery.start(watch_signals, stop)
                 for task in tasks(settings, parts):
                     await nursery.start(task)
-                answer_in_json()
+                speak_plain_http()
                 async with trio.open_nursery() as fronts:  # over once both have answered what was running
                     listens = await fronts.start(partial(run_front, parts.gate, bind, stop))
                     listens += await fronts.start(partial(run_front, parts.page, page, stop))

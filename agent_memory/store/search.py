@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from apsw import Connection
 
@@ -43,31 +43,39 @@ class Facts(NamedTuple):
     effective_confidence: float
 
 
+_FACTS = (
+    "id, namespace, type, title, CASE WHEN session IS NULL THEN '' ELSE content END, session, session_place,"
+    " created_at, confidence, effective_confidence"
+)
+
+
 def full_text(
     conn: Connection, match: str, *, scopes: Scopes, filters: Filters, weights: tuple[float, float, float], limit: int
-) -> Sequence[tuple[str, float]]:
+) -> list[tuple[Facts, float]]:
     """The best matches in scope, best first, equal ones in the order they were stored.
 
     Args:
       match: an FTS5 expression from `retrieval.plan`; empty finds nothing.
       weights: bm25 weights of title, content and extra terms.
-    Returns: (id, bm25) pairs; bm25 as SQLite has it, negative, the lower the better.
+    Returns: records with their bm25, as SQLite has it: negative, the lower the better.
     """
     if not match:
-        return ()
+        return []
     condition, bindings = _conditions(scopes, filters)
     rows = conn.execute(
         # Every match is scored and sorted first, by the index alone; then the best are looked up until enough are in
         # scope. Looking up all of them before costs as much again as the search. LIMIT -1 keeps SQLite from flattening
         # the one into the other, CROSS JOIN from turning them round; INDEXED BY: the narrow index knows scope and type.
-        "SELECT (SELECT id FROM records AS named WHERE named.seq = best.seq), best.score FROM ("
-        " SELECT rowid AS seq, bm25(records_fts, ?, ?, ?) AS score FROM records_fts"
-        " WHERE records_fts MATCH ? ORDER BY score, seq LIMIT -1"
-        ") AS best CROSS JOIN records INDEXED BY records_scope ON records.seq = best.seq"
-        f" WHERE {condition} LIMIT ?",
+        f"SELECT {_FACTS}, score FROM ("
+        " SELECT best.seq AS kept, best.score AS score FROM ("
+        "  SELECT rowid AS seq, bm25(records_fts, ?, ?, ?) AS score FROM records_fts"
+        "  WHERE records_fts MATCH ? ORDER BY score, seq LIMIT -1"
+        " ) AS best CROSS JOIN records INDEXED BY records_scope ON records.seq = best.seq"
+        f" WHERE {condition} LIMIT ?"
+        ") CROSS JOIN records NOT INDEXED ON records.seq = kept",
         (*weights, match, *bindings, limit),
     )
-    return cast(list[tuple[str, float]], rows.fetchall())
+    return [(Facts(*row[:-1]), row[-1]) for row in rows]
 
 
 def filtered_ids(conn: Connection, scopes: Scopes, filters: Filters) -> list[str]:
@@ -98,10 +106,11 @@ def around(conn: Connection, ids: Sequence[str], *, scopes: Scopes, filters: Fil
 
 def facts(conn: Connection, ids: Sequence[str], scopes: Scopes, filters: Filters) -> list[Facts]:
     """What ranking needs of those of these records that are live, in scope and pass the filters; `ids` are distinct."""
+    if not ids:
+        return []
     condition, bindings = _conditions(scopes, filters)
     rows = conn.execute(
-        "SELECT id, namespace, type, title, CASE WHEN session IS NULL THEN '' ELSE content END, session,"
-        " session_place, created_at, confidence, effective_confidence"
+        f"SELECT {_FACTS}"
         # One look-up by id each, in the order given: any other index the condition brings up takes twice as long.
         " FROM (SELECT value AS wanted FROM json_each(?))"
         " CROSS JOIN records INDEXED BY sqlite_autoindex_records_1 ON records.id = wanted"

@@ -1,7 +1,7 @@
 """Finding records for a query, for search and for packets: plan, vectors, full text, ranking, records."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Annotated, Final, TypeVar
 
@@ -79,10 +79,11 @@ async def find(services: Services, wanted: Wanted) -> Found:
     vector = services.query_vectors.kept(key, plan.text)
     text: _ByText | None = None
     if key and vector is None:
-        text, vector = await _together(
+        earlier, vector = await _together(
             partial(services.store.read, partial(_by_text, wanted=wanted, plan=plan)),
             partial(services.query_vectors.ask, key, plan.text),
         )
+        text = replace(earlier, facts={})  # read again in the next visit: records may change until then
     return await services.store.read(
         partial(_find, services=services, wanted=wanted, plan=plan, key=key, vector=vector, text=text)
     )
@@ -131,15 +132,23 @@ async def earlier_like(services: Services, candidate: Record, limit: int) -> lis
 
 @dataclass(frozen=True, slots=True)
 class _ByText:
-    """bm25 by id of what the words of the query find, and of what their translations find, best first."""
+    """bm25 by id of what the words of the query find, and of what their translations find, best first; and facts of
+    those of these records that are not excluded, which hold for this visit of the store.
+    """
 
     matched: dict[str, float]
     translated: dict[str, float]
+    facts: dict[str, Facts]
 
 
 def _by_text(conn: Connection, *, wanted: Wanted, plan: QueryPlan) -> _ByText:
-    found = partial(search.full_text, conn, scopes=wanted.scopes, filters=wanted.filters, weights=BM25_WEIGHTS)
-    return _ByText(*(dict(found(match, limit=_pool(wanted))) for match in (plan.match, plan.translated)))
+    look_up = partial(search.full_text, conn, scopes=wanted.scopes, filters=wanted.filters, weights=BM25_WEIGHTS)
+    matched, translated = (look_up(match, limit=_pool(wanted)) for match in (plan.match, plan.translated))
+    return _ByText(
+        {facts.id: score for facts, score in matched},
+        {facts.id: score for facts, score in translated},
+        {facts.id: facts for facts, _ in (*matched, *translated) if not facts.id.startswith(wanted.exclude)},
+    )
 
 
 def _pool(wanted: Wanted) -> int:
@@ -180,9 +189,9 @@ def _find(
     text = text or _by_text(conn, wanted=wanted, plan=plan)
     meaning = None if vector is None else _by_meaning(conn, services, wanted, key, vector)
     near = dict(meaning.near) if meaning else {}
-    facts = _facts(conn, wanted, (*text.matched, *text.translated, *near))
+    facts = text.facts | _facts(conn, wanted, (*text.matched, *text.translated, *near), known=text.facts)
     if meaning:
-        facts |= _facts(conn, wanted, _beside(conn, wanted, text, facts))
+        facts |= _facts(conn, wanted, _beside(conn, wanted, text, facts), known=facts)
     cosines = near | meaning.cosines([each for each in facts if each not in near]) if meaning else {}
     kept = [_candidate(each, text, cosines) for each in facts.values()]
     if wanted.min_cosine is not None:
@@ -199,17 +208,16 @@ def _find(
     return Found(hits, ranking, len(text.matched), _coverage(text.matched, plan), is_weak(kept, plan))
 
 
-def _facts(conn: Connection, wanted: Wanted, found: Iterable[str]) -> dict[str, Facts]:
-    """Facts by id of those of these records that are wanted."""
-    ids = [each for each in dict.fromkeys(found) if not each.startswith(wanted.exclude)]
+def _facts(conn: Connection, wanted: Wanted, found: Iterable[str], *, known: Mapping[str, Facts]) -> dict[str, Facts]:
+    """Facts by id of those of these records that are wanted and not known."""
+    ids = [each for each in dict.fromkeys(found) if each not in known and not each.startswith(wanted.exclude)]
     return {each.id: each for each in search.facts(conn, ids, wanted.scopes, wanted.filters)}
 
 
 def _beside(conn: Connection, wanted: Wanted, text: _ByText, known: Mapping[str, Facts]) -> list[str]:
-    """What stands beside the best matches in their session and is not known yet."""
+    """What stands beside the best matches in their session."""
     best = [each for each in list(text.matched)[: WEIGHTS.around] if each in known and known[each].session]
-    found = search.around(conn, best, scopes=wanted.scopes, filters=wanted.filters, places=NEIGHBOURS)
-    return [each for each in found if each not in known]
+    return search.around(conn, best, scopes=wanted.scopes, filters=wanted.filters, places=NEIGHBOURS)
 
 
 def _candidate(facts: Facts, text: _ByText, cosines: Mapping[str, float]) -> Candidate:

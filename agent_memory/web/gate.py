@@ -49,19 +49,19 @@ class Gate:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        answer = _Answer(send, scope["type"])
+        answer = _Answer(send)
         unread = True
         try:
-            requests.check(scope.get("method", "GET"), scope["headers"], self._allowed_hosts)
-            # No WebSocket here. `*` of an OPTIONS, or a query alone, is no path; Quart reads the first character.
-            if scope["type"] != "http" or not scope["path"].startswith("/"):
+            requests.check(scope["method"], scope["headers"], self._allowed_hosts)
+            # `*` of an OPTIONS, or a query alone, is no path; Quart reads the first character.
+            if not scope["path"].startswith("/"):
                 raise requests.no_such_path()
             body = await _read_body(receive, self._body_max(scope))
             unread = False
             target = self._mcp if scope["path"] == "/mcp" else self._app
             await target(scope, replay(body, receive), answer.send)
         except ServiceError as error:
-            if unread and scope["type"] == "http":
+            if unread:
                 await _drain(receive)
             await answer.refuse(error)
         except Exception as error:  # noqa: BLE001 - logged by `bug`, answered as internal
@@ -81,13 +81,12 @@ class Gate:
 class _Answer:
     """The sending side: adds the Server header, and knows whether an error can still be answered."""
 
-    def __init__(self, send: Send, kind: str) -> None:
+    def __init__(self, send: Send) -> None:
         self._send = to_the_end(send)
-        self._prefix = "websocket." if kind == "websocket" else ""  # a refused handshake has messages of its own
         self._started = False
 
     async def send(self, message: Message) -> None:
-        if message["type"].endswith("http.response.start"):
+        if message["type"] == "http.response.start":
             self._started = True
             kept = [(name, value) for name, value in message.get("headers", []) if name.lower() != b"server"]
             message = {**message, "headers": [*kept, (b"server", SERVER.encode())]}
@@ -98,8 +97,8 @@ class _Answer:
             return
         status, body, named = answer_to(error)
         headers = [(name.lower().encode(), value.encode()) for name, value in named.items()]
-        await self.send({"type": f"{self._prefix}http.response.start", "status": status, "headers": headers})
-        await self.send({"type": f"{self._prefix}http.response.body", "body": body})
+        await self.send({"type": "http.response.start", "status": status, "headers": headers})
+        await self.send({"type": "http.response.body", "body": body})
 
 
 def to_the_end(send: Send) -> Send:

@@ -91,9 +91,10 @@ class McpFront:
         refusal = jsonrpc.refusal(message["body"])
         if refusal is not None:
             status, error = refusal
-            headers = [(b"content-type", b"application/json")]
+            said = json.dumps(error).encode()
+            headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(said))]
             await send({"type": "http.response.start", "status": status, "headers": headers})
-            await send({"type": "http.response.body", "body": json.dumps(error).encode()})
+            await send({"type": "http.response.body", "body": said})
             return
         body = mend_json(message["body"])
         await self._manager.handle_request(_plain(scope, identity), replay(body, receive), send)

@@ -78,14 +78,13 @@ async def test_an_origin_is_refused_before_anything_else(shared_server: Server) 
         assert (reply.status, reply.code) == (403, "origin_refused")
 
 
-@pytest.mark.parametrize("origin", ["", "Origin: https://evil.example\r\n"])
-async def test_a_websocket_is_refused_in_json(shared_server: Server, origin: str) -> None:
-    request = (
-        f"GET /mcp HTTP/1.1\r\nHost: x\r\n{origin}Connection: Upgrade\r\nUpgrade: websocket\r\n"
-        "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
-    )
-    reply = await raw(shared_server.port, request.encode())
-    assert (reply.status, reply.code) == ((403, "origin_refused") if origin else (404, "not_found"))
+@pytest.mark.parametrize("key", ["", "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"])
+async def test_what_asks_for_a_websocket_is_answered_as_a_request_and_the_connection_ends(
+    shared_server: Server, key: str
+) -> None:
+    head = f"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close, Upgrade\r\nUpgrade: websocket\r\n{key}\r\n"
+    reply = await raw(shared_server.port, head.encode())
+    assert (reply.status, reply.json) == (200, {"ok": True})
 
 
 async def test_unicode_goes_through_as_utf8_bytes(shared_server: Server) -> None:

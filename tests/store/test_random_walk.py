@@ -148,7 +148,7 @@ class RecordsWalk(RuleBasedStateMachine):
                 hits = search.full_text(
                     self.conn, match, scopes=scopes, filters=Filters(), weights=(2, 1, 1), limit=500
                 )
-                found = {record_id for record_id, _ in hits}
+                found = {facts.id for facts, _ in hits}
                 wanted = {
                     key
                     for key, (place, status, title, content) in self.model.items()

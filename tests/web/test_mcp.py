@@ -150,6 +150,7 @@ async def test_what_is_no_message_is_refused_with_what_is_wrong(world: World, er
         reply = await world.post("/mcp", body, mcp_protocol_version=era)
         assert (reply.status, reply.json["error"]["code"], reply.json["id"]) == (400, -32600, request_id), body
         assert said in reply.json["error"]["message"], body
+        assert reply.headers["content-length"] == str(len(reply.body))
     reply = await world.post("/mcp", b"{", mcp_protocol_version=era)
     assert (reply.status, reply.json["error"]["code"]) == (400, -32700)
 

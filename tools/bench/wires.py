@@ -10,7 +10,13 @@ from typing import Any, Literal
 from servers import Running
 
 Front = Literal["mcp", "rest"]
-MCP_HEADERS = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"}
+REVISION = "2026-07-28"  # of MCP, what a client of today speaks: each call stands by itself
+META = {"io.modelcontextprotocol/protocolVersion": REVISION, "io.modelcontextprotocol/clientCapabilities": {}}
+MCP_HEADERS = {
+    "Accept": "application/json, text/event-stream",
+    "MCP-Protocol-Version": REVISION,
+    "Mcp-Method": "tools/call",
+}
 
 
 class Line:
@@ -34,13 +40,13 @@ class Line:
         """The request of a call, made beforehand where it must not count."""
         if self._front == "rest":
             return json.dumps(arguments).encode()
-        params = {"name": f"memory_{tool}", "arguments": arguments}
+        params = {"name": f"memory_{tool}", "arguments": arguments, "_meta": META}
         return json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode()
 
     def post(self, tool: str, body: bytes) -> bytes:
         """The answer. Raises: SystemExit: the call was refused."""
         path = "/mcp" if self._front == "mcp" else f"/api/{tool}"
-        self._connection.request("POST", path, body, self._headers)
+        self._connection.request("POST", path, body, {**self._headers, "Mcp-Name": f"memory_{tool}"})
         response = self._connection.getresponse()
         answer = response.read()
         if response.status != 200 or b'"isError":true' in answer:

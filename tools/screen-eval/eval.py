@@ -7,6 +7,7 @@ which is what would happen had nobody listed that provider. "vendors off" is the
 """
 
 import argparse
+import base64
 import gzip
 import json
 import random
@@ -78,6 +79,10 @@ def hostile() -> dict[str, str]:
     texts = {name: piece * (MIB // len(piece.encode())) for name, piece in pieces.items()}
     texts |= {name: recipe.text() for name, recipe in RECIPES.items()}
     texts["base64"] = "".join(source.choices("ABCDEFGHIJKabcdefghijk0123456789+/", k=MIB))
+    texts["lock file"] = "".join(
+        f'"integrity": "sha512-{base64.b64encode(source.randbytes(64)).decode()}",\n' for _ in range(MIB // 112)
+    )
+    texts["beginnings"] = "".join(f"M{source.randbytes(20).hex()}." for _ in range(MIB // 42))
     texts["random ascii"] = "".join(chr(source.randrange(32, 127)) for _ in range(MIB))
     return texts
 
@@ -95,8 +100,9 @@ def times() -> None:
     prose = hostile()["prose"][:2048]
     print(f"2 KB of prose: {milliseconds(prose, 5)[1]:.2f} ms")
     for name, text in hostile().items():
+        first, best = milliseconds(text, 3)  # the first builds the automata's tables for what is new in the text
         pattern = refuses(engine.default(), text)
-        print(f"1 MiB of {name:22}{milliseconds(text, 3)[1]:9.1f} ms  {pattern or 'kept'}")
+        print(f"1 MiB of {name:22}{best:9.1f} ms, first {first:9.1f} ms  {pattern or 'kept'}")
 
 
 def main() -> None:

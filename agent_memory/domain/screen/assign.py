@@ -20,6 +20,8 @@ _TEMPLATE = re.compile(r"\$\{|\{\{|\$\(|%\(|#\{|\{[\w.]+\}|<%|\{%|%\{|<[\w -]+>|
 _PATH_SIGNS = re.compile(r"[/\[\]@]")
 _OWNER = re.compile(r"(?<![A-Za-z])([A-Za-z]+)[ _-]?$")
 _OTHER_PARAMETER = re.compile(r"&[\w.-]+=")
+_DIGIT = re.compile(r"\d")
+_CAPITAL = re.compile(r"[A-Z]")
 _ALONE = re.compile(r"[ \t\"'`,;)}\]|<]*(?:$|[\r\n#<|&]|--|//)")
 _BYTE_LIST = re.compile(r"(?i)[ \t]*[\[{(][ \t]*(?:(?:0x)?[0-9a-f]{1,3}[ \t]*,[ \t]*){15}")
 _BENIGN = word_set(
@@ -157,15 +159,33 @@ def name_around(place: Window) -> tuple[str, str]:
     return place.before[:before], place.before[before:][-64:] + (head.group() if head else "")
 
 
-def _judge(place: Window) -> str | None:
+def _named(place: Window) -> tuple[str, bool]:
+    """The name at a place, empty where it stands in a template, and whether it is a URL parameter."""
     start, name = name_around(place)
     if start.endswith(("${", "{{", "{{ ", "%(", "$(")):
-        return None
+        return "", False
     in_url = start.endswith(("?", "&", "#", "&amp;")) or (start.endswith(";") and place.text.endswith("="))
-    name = _own_name(start, name)
+    return _own_name(start, name), in_url
+
+
+def _glance(place: Window) -> bool:
+    """Whether the name promises something, and the line holds what may keep the promise.
+
+    A password may be a word. Any other credential has a digit, or it is long and mixes capitals in.
+    """
+    name, in_url = _named(place)
     promise = names.promise(name, in_url=in_url)
     if promise is Promise.NOTHING:
-        return None
+        return False
+    if promise is Promise.PASSWORD or names.is_pin(name) or _NEXT_LINE.match(place.after):
+        return True
+    line = place.after.partition("\n")[0]
+    return _DIGIT.search(line) is not None or (len(line) >= 20 and _CAPITAL.search(line) is not None)
+
+
+def _judge(place: Window) -> str | None:
+    name, in_url = _named(place)
+    promise = names.promise(name, in_url=in_url)
     after = place.after
     new_line = _NEXT_LINE.match(after)
     if new_line:
@@ -243,5 +263,6 @@ STRUCTURE = Structure(
         "DB_PASS=${DB_PASS}",
         "keyboard: de-latin1",
     ),
-    cost=1,
+    _glance,
+    cost=2,
 )

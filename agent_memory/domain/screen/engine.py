@@ -2,10 +2,10 @@
 
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from agent_memory.domain.screen import blocks, commands, headers, phrases, prose, urls, values
 from agent_memory.domain.screen.assign import STRUCTURE as ASSIGNMENT
@@ -26,13 +26,15 @@ MARKER = "store-marker"  # not the marker itself: the audit row that names the p
 TOO_DENSE = "too-dense"
 # A field of a record holds no more; whatever stands in one, it is read to its end.
 FIELD_CHARS = 16 << 10
-# Places found in a longer text over all its readings, and what the different ones cost to judge (`Structure.cost`). A
-# text of more is refused unread, so that hostile text cannot buy time. A mebibyte of Python has some 1,700 and 2,200.
-MAX_PLACES = 3072
-MAX_COST = 2800
-TOKEN_COST = 6  # of naming a token and judging how random it is
-# What RE2 may keep of one compiled automaton. All token rules in one need 10 MB on text that looks like keys; with the
-# 8 MB of RE2's default it forgets them over and over and is fifty times slower. Plain text fills a hundredth.
+# What a longer text may cost, in units of some 8 microseconds. A text of more is refused unread, so that hostile text
+# cannot buy time.
+MAX_COST = 6000
+PLACE_COST = 1  # of finding a place and a glance at it; `Structure.cost` more where it is judged
+LOCATOR_COST = 2  # of looking for the places of one structure in a block
+READ_COST = 2  # of a KiB read for everything, half for tokens only
+Kind = TypeVar("Kind", Rule, Structure)
+# What RE2 may keep of one compiled automaton; with too little it forgets states over and over, and is fifty times
+# slower. Plain text fills a hundredth.
 TABLE_BYTES = 32 << 20
 # A text is read in blocks, each with the beginning of the next, so that a locator runs only where its places are.
 BLOCK_BYTES = 4096
@@ -41,13 +43,26 @@ TOKEN_BLOCK_BYTES = 16384
 TOKEN_BYTES = 2048  # of a token that begins in a block: a JSON web token or key is read so far
 
 TOKEN_RULES: tuple[Rule, ...] = VENDOR_TOKENS + SHARED_SHAPES
+# Shapes with no fixed beginning: an automaton counts in them at every place, so they stand apart from the others, which
+# it would have to know in every mixture with those counts.
+_COUNTED = frozenset({"private-key-end", "discord-bot-token", "prefixed-token", "license-key"})
 # Structures whose places are looked for by one automaton: it knows every mixture of them that a text holds, so only
 # those that look for the same words, or for few, stand together.
 GROUPS: tuple[tuple[Structure, ...], ...] = (
     (ASSIGNMENT, commands.FLAG, blocks.TABLE, blocks.HEADING),
-    (headers.SCHEME, headers.COOKIE, urls.USERINFO, urls.BARE_USERINFO, urls.HOOK),
     (prose.STATED, prose.REVERSED, phrases.LOGIN, phrases.PHRASE),
-    (commands.TOOL, commands.PIPED, blocks.PAIR, blocks.LINE, blocks.DEVICE),
+    (
+        headers.SCHEME,
+        headers.COOKIE,
+        urls.USERINFO,
+        urls.BARE_USERINFO,
+        urls.HOOK,
+        commands.TOOL,
+        commands.PIPED,
+        blocks.PAIR,
+        blocks.LINE,
+        blocks.DEVICE,
+    ),
 )
 STRUCTURES: tuple[Structure, ...] = tuple(structure for group in GROUPS for structure in group)
 # Structures that hold where lines were joined: the others would read two sentences as one.
@@ -74,27 +89,56 @@ class Hit:
 class Work:
     """How much a screening did; the tests bound it, for times differ from machine to machine."""
 
-    places: int = 0
     cost: int = 0
     bounded: bool = True
     # Readings repeat most of their places, so a place is judged once: structure, whether lines were joined, and bytes.
     judged: dict[tuple[str, bool, tuple[bytes, bytes, bytes]], str | None] = field(default_factory=dict)
 
-    def add(self, cost: int) -> None:
-        """Count a place and what it costs to judge. Raises: TooDense: no honest text needs so much."""
-        self.places += 1
+    def judge(self, structure: Structure, parts: tuple[bytes, bytes, bytes], *, joined: bool) -> str | None:
+        """The judgement of a place, its cost counted. Raises: TooDense: as `spend` does."""
+        key = (structure.name, joined, parts)
+        if key in self.judged:
+            self.spend(PLACE_COST)
+            return self.judged[key]
+        place = window(parts, joined=joined)
+        told = structure.glance(place)
+        self.spend(PLACE_COST + (structure.cost if told else 0))
+        self.judged[key] = structure.judge(place) if told else None
+        return self.judged[key]
+
+    def spend(self, cost: int) -> None:
+        """Count what something costs. Raises: TooDense: no text may cost so much."""
         self.cost += cost
-        if self.bounded and (self.places > MAX_PLACES or self.cost > MAX_COST):
+        if self.bounded and self.cost > MAX_COST:
             raise TooDense
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """A few structures, the places of which are looked for in one pass."""
+class Group(Generic[Kind]):
+    """A few rules or structures, the places of which are looked for in one pass."""
 
     holds: Any
-    locators: tuple[tuple[Structure, Any], ...]
-    across: bool  # one of them holds where lines were joined
+    locators: tuple[tuple[Kind, Any], ...]
+
+    def places(
+        self, data: bytes, block_bytes: int, overlap_bytes: int, work: Work
+    ) -> Iterator[tuple[Kind, tuple[int, int]]]:
+        """Every place of every kind: where a block holds one, its locator runs over the block.
+
+        A place is read no further than `overlap_bytes` behind the block it begins in.
+        """
+        read = [0] * len(self.locators)  # how far each kind's places reach
+        for begin in range(0, len(data), block_bytes):
+            end = begin + block_bytes
+            for i in sorted(self.holds.Match(data[begin : end + overlap_bytes]) or ()):
+                kind, locator = self.locators[i]
+                work.spend(LOCATOR_COST)
+                for match in locator.finditer(data, max(begin, read[i]), end + overlap_bytes):
+                    span = match.span()
+                    if span[0] >= end:
+                        break
+                    read[i] = span[1]
+                    yield kind, span
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +147,9 @@ class Screen:
 
     rules: tuple[Rule, ...]
     structures: tuple[Structure, ...]
-    tokens: Any
-    which: Any
-    groups: tuple["Group", ...]
+    tokens: tuple[Group[Rule], ...]
+    groups: tuple[Group[Structure], ...]
+    groups_across: tuple[Group[Structure], ...]  # the structures that hold where lines were joined
     marker: Any
     blob: Any
 
@@ -119,17 +163,19 @@ class Screen:
             yield Hit(TOO_DENSE, 0, 0, plain=False)
 
     def _hits(self, text: str, work: Work) -> Iterator[Hit]:
-        for view in readings(text, self.decoded_blobs):
+        for view in readings(text, self.decoded_blobs, work.spend):
             data = view.data
+            work.spend((READ_COST // 2 if view.tokens_only else READ_COST) * len(data) >> 10)
             for match in self.marker.finditer(data):
                 yield _hit(MARKER, data, match.start(), match.end(), view)
             yield from self._tokens(data, view, work)
-            yield from self._structures(data, view, work)
+            if not view.tokens_only:
+                yield from self._structures(data, view, work)
 
     def is_marked(self, text: str) -> bool:
         """Whether the do-not-store marker stands in any reading of the text, or may stand where none can be built."""
         try:
-            return any(self.marker.search(view.data) for view in readings(text, self.decoded_blobs))
+            return any(self.marker.search(view.data) for view in readings(text, self.decoded_blobs, lambda cost: None))
         except TooDense:
             return True
 
@@ -139,63 +185,22 @@ class Screen:
         return "\n".join(blob for blob in found if blob is not None)
 
     def _tokens(self, data: bytes, view: View, work: Work) -> Iterator[Hit]:
-        for match in _token_places(self.tokens, data) if self.rules else ():
-            work.add(TOKEN_COST)
-            start, end = match.span()
-            # The set says which rule it was, for a hundredth of what groups cost RE2. One byte more, for `\\b`.
-            name = self.rules[min(self.which.Match(data[start : end + 1]))].name
-            if name in _VENDORS and (data[end : end + 1] == b"+" or data[start - 1 : start] == b"+"):
-                continue  # three letters and luck, inside base64
-            if token_is_live(name, data[start:end].decode("utf-8", "ignore")):
-                yield _hit(name, data, start, end, view)
+        for group in self.tokens:
+            for rule, (start, end) in group.places(data, TOKEN_BLOCK_BYTES, TOKEN_BYTES, work):
+                work.spend(PLACE_COST)
+                if rule.vendor and (data[end : end + 1] == b"+" or data[start - 1 : start] == b"+"):
+                    continue  # three letters and luck, inside base64
+                if token_is_live(rule.name, data[start:end].decode("utf-8", "ignore")):
+                    yield _hit(rule.name, data, start, end, view)
 
     def _structures(self, data: bytes, view: View, work: Work) -> Iterator[Hit]:
-        for structure, (start, end) in self._places(data, joined=view.joined):
-            parts = surroundings(data, start, end)
-            key = (structure.name, view.joined, parts)
-            work.add(0 if key in work.judged else structure.cost)
-            if key not in work.judged:
-                work.judged[key] = structure.judge(window(parts, joined=view.joined))
-            name = work.judged[key]
-            if name is not None:
-                yield _hit(name, data, start, end, view)
-
-    def _places(self, data: bytes, *, joined: bool) -> Iterator[tuple[Structure, tuple[int, int]]]:
-        """Every place of every structure: where a block holds one, its locator runs over the block."""
-        read: dict[str, int] = {}  # how far each structure's places reach
-        groups = [group for group in self.groups if group.across or not joined]
-        for begin in range(0, len(data), BLOCK_BYTES):
-            end = begin + BLOCK_BYTES
-            block = data[begin : end + OVERLAP_BYTES]
-            for group in groups:
-                for i in sorted(group.holds.Match(block) or ()):
-                    structure, locator = group.locators[i]
-                    if joined and structure.name not in _ACROSS_LINES:
-                        continue
-                    for match in locator.finditer(data, max(begin, read.get(structure.name, 0)), end + OVERLAP_BYTES):
-                        span = match.span()
-                        if span[0] >= end:
-                            break
-                        read[structure.name] = span[1]
-                        yield structure, span
+        for group in self.groups_across if view.joined else self.groups:
+            for structure, (start, end) in group.places(data, BLOCK_BYTES, OVERLAP_BYTES, work):
+                name = work.judge(structure, surroundings(data, start, end), joined=view.joined)
+                if name is not None:
+                    yield _hit(name, data, start, end, view)
 
 
-def _token_places(tokens: Any, data: bytes) -> Iterator[Any]:
-    """The places of tokens, each looked for no further than `TOKEN_BYTES` behind the block it begins in.
-
-    A search of the whole would read on from every place for as long as an earlier beginning may still become one.
-    """
-    read = 0
-    for begin in range(0, len(data), TOKEN_BLOCK_BYTES):
-        end = begin + TOKEN_BLOCK_BYTES
-        for match in tokens.finditer(data, max(begin, read), end + TOKEN_BYTES):
-            if match.start() >= end:
-                break
-            read = match.end()
-            yield match
-
-
-_VENDORS = frozenset(rule.name for rule in VENDOR_TOKENS)
 _PUBLIC_PREFIXES = word_set(
     "pk cus pi ch in sub evt price prod acct req msg toolu call resp file run thread asst chatcmpl seti pm src "
     "card txn po re_id tr cs si ii il sha sha1 sha256 sha512 md5 rec tbl viw app fld wsp usr org team proj "
@@ -229,37 +234,37 @@ def _hit(name: str, data: bytes, start: int, end: int, view: View) -> Hit:
     return Hit(name, len(data[:start].decode()), len(data[:end].decode()), plain=True)
 
 
-def _grouped(structures: tuple[Structure, ...]) -> Iterator[tuple[Structure, ...]]:
-    for group in GROUPS:
-        held = tuple(structure for structure in group if structure in structures)
-        if held:
-            yield held
-
-
 def compile_screen(rules: tuple[Rule, ...] = TOKEN_RULES, structures: tuple[Structure, ...] = STRUCTURES) -> Screen:
     """Compile a rule table; about 50 ms, so callers keep the result."""
     import re2  # here and not above: a start that screens nothing need not pay for it
+
+    fixed = [rule for rule in rules if rule.name not in _COUNTED]
+    counted = [rule for rule in rules if rule.name in _COUNTED]
+    held = [[structure for structure in group if structure in structures] for group in GROUPS]
+    across = [[structure for structure in group if structure.name in _ACROSS_LINES] for group in held]
+    return Screen(
+        rules,
+        structures,
+        tuple(_group(kinds) for kinds in (fixed, counted) if kinds),
+        tuple(_group(kinds) for kinds in held if kinds),
+        tuple(_group(kinds) for kinds in across if kinds),
+        re2.compile(MARKER_PATTERN),
+        re2.compile(BLOB_PATTERN),
+    )
+
+
+def _group(kinds: Sequence[Kind]) -> Group[Kind]:
+    import re2
 
     latin = re2.Options()
     latin.encoding = re2.Options.Encoding.LATIN1  # bytes in, bytes out: offsets need no translation
     latin.log_errors = False
     latin.max_mem = TABLE_BYTES
-    every = re2.compile(b"(?i)" + b"|".join(b"(?:" + rule.pattern.encode() + b")" for rule in rules), latin)
-    which = re2.Set.MatchSet(latin)
-    for rule in rules:
-        which.Add(b"(?i)" + rule.pattern.encode())
-    which.Compile()
-    groups = []
-    for group in _grouped(structures):
-        holds = re2.Set.SearchSet(latin)
-        for structure in group:
-            holds.Add(structure.locator)
-        holds.Compile()
-        locators = tuple((structure, re2.compile(structure.locator, latin)) for structure in group)
-        groups.append(Group(holds, locators, any(structure.name in _ACROSS_LINES for structure in group)))
-    return Screen(
-        rules, structures, every, which, tuple(groups), re2.compile(MARKER_PATTERN), re2.compile(BLOB_PATTERN)
-    )
+    holds = re2.Set.SearchSet(latin)
+    for kind in kinds:
+        holds.Add(kind.locator)
+    holds.Compile()
+    return Group(holds, tuple((kind, re2.compile(kind.locator, latin)) for kind in kinds))
 
 
 @functools.lru_cache(maxsize=1)

@@ -2,6 +2,7 @@
 "`values`."""
 
 import enum
+import functools
 import re
 
 from agent_memory.domain.screen.words import word_set
@@ -91,6 +92,7 @@ def words_of(name: str) -> list[str]:
     return [word.lower() for word in _SPLIT.findall(name)]
 
 
+@functools.lru_cache(maxsize=4096)  # ordinary source repeats a few hundred names
 def promise(name: str, *, in_url: bool = False) -> Promise:
     """What the words of a name promise about its value.
 

@@ -10,7 +10,7 @@ from agent_memory.domain.screen import names, values
 from agent_memory.domain.screen.rules import Structure, Window
 from agent_memory.domain.screen.search import Search
 from agent_memory.domain.screen.values import Look
-from agent_memory.domain.screen.words import ANNOUNCED, CODE_TEXT, PASSWORD_TEXT, STOP_WORDS
+from agent_memory.domain.screen.words import ANNOUNCED, CODE_TEXT, PASSWORD, PASSWORD_TEXT, STOP_WORDS
 
 # The verb or sign that says "and this is it". A few words may stand before it ("for the printer web page").
 _SAYS = (
@@ -29,6 +29,8 @@ _NO_SECRET = re.compile(
 )
 _QUOTE_MARK = re.compile(r"[\"'`”“»」』]")
 _LONG = re.compile(r"[!-~]{16}")
+_MAY_HOLD = re.compile(r"[!-~]{16}|\d\d|(?=[!-~]{8})[!-~]*\d")  # a key, a code, what somebody typed
+_ANNOUNCES_PASSWORD = Search("(?i)" + PASSWORD.decode())
 _QUOTES = "\"'`“”„«»,;:()*"
 _ENDS = ".,;:)]}"
 # Phrases so plain about a credential that even a hexadecimal value or a UUID behind them is one.
@@ -106,8 +108,17 @@ def _word(word: str) -> _Word:
     )
 
 
+def _glance(place: Window) -> bool:
+    """Whether the line holds what may be a key or a code, or a password is announced, which may be anything."""
+    return _MAY_HOLD.search(_line(place)) is not None or _ANNOUNCES_PASSWORD(place.text)
+
+
+def _line(place: Window) -> str:
+    return (place.text + place.after).partition("\n")[0] if "\n" not in place.text else place.text + place.after
+
+
 def _stated(place: Window) -> str | None:
-    line = (place.text + place.after).partition("\n")[0] if "\n" not in place.text else place.text + place.after
+    line = _line(place)
     located = line[: len(place.text)]
     left = 3
     for start, end in reversed(announced_in(located, max(0, len(located) - 120))):
@@ -299,6 +310,7 @@ STATED = Structure(
         "commit {hex40} fixes the token refresh race",
         "primary key is 9c851029-29d5-4a96-b22f-eeaf20321f7e",
     ),
+    _glance,
     cost=3,
 )
 REVERSED = Structure(

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from agent_memory.domain.screen import values
 
@@ -26,9 +27,13 @@ class Rule:
     keeps: tuple[str, ...] = ()
     vendor: bool = True  # false: a shape that many providers share
 
+    @property
+    def locator(self) -> bytes:
+        """The pattern as the engine compiles it."""
+        return b"(?i)" + self.pattern.encode()
 
-@dataclass(frozen=True, slots=True)
-class Window:
+
+class Window(NamedTuple):
     """A place in a reading: what stands before it, the located text, and what follows."""
 
     before: str
@@ -56,7 +61,8 @@ class Structure:
     """A way of writing that states a credential of any provider.
 
     `locator` (RE2 over UTF-8 bytes) finds places in linear time; `judge` reads one place and answers the pattern's
-    name, or None. `why` explains each pattern name that the judge may answer.
+    name, or None. `glance` tells, for less, a place that `judge` need not read. `why` explains each pattern name that
+    the judge may answer.
     """
 
     name: str
@@ -65,7 +71,8 @@ class Structure:
     why: dict[str, str]
     refuses: tuple[str, ...]
     keeps: tuple[str, ...] = ()
-    cost: int = 3  # of judging a place, in what an assignment costs, about; counts toward the bound on a long text
+    glance: Callable[[Window], bool] = lambda place: True
+    cost: int = 3  # of judging a place, in what finding one costs, about; counts toward the bound on a long text
 
 
 _EXAMPLE = re.compile(r"(?i)example|redact|your[-_]|placeholder|\*\*|\.\.\.|x{6}|0{10}|here$")

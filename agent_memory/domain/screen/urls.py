@@ -94,6 +94,7 @@ BARE_USERINFO = Structure(
     {},
     ("proxy jdoe:Ous{dig6}x@proxy.corp:3128", "root:Marble{dig4}@tcp(db:3306)/app"),
     ("mailto:anna2@lab.example", "memo:1.4.2@sha256:{hex64}", "time 12:30@office"),
+    cost=1,
 )
 HOOK = Structure(
     "capability-url",

@@ -16,14 +16,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent_memory.domain.screen.nearby import GAP, stretches
+from agent_memory.domain.screen.search import Search
 
 MAX_ROUNDS = 3  # a value encoded four times over was not encoded by accident
 # Escapes decoded, and line breaks taken out, of one text. Each is a character or more of the text as sent, so a field
 # of 16 KiB stays at a quarter; a text of more is refused unread, so that hostile text cannot buy time.
 MAX_UNDONE = 1 << 16
-# What stands around the disguises of one text, for two readings together. A mebibyte of code has a quarter of that; a
-# field cannot have as much.
-MAX_NEAR_BYTES = 896 << 10
+# What stands around the disguises of one text and is read beside it. Where more does, the text is disguised as a whole
+# (a JSON string, HTML, a log whose lines all may be wrapped keys), and no reading can be had twice.
+MAX_NEAR_BYTES = 320 << 10
+UNDO_COST = 3  # of undoing the disguises of a KiB, in the engine's units
+JOIN_COST = 1  # of joining its lines
 MAX_BACKSLASHES = 4  # before one escape: quoted twice over
 MAX_BLOBS = 512  # base64 runs decoded per text; a text of more is data, whose first runs say what it is
 
@@ -35,6 +38,7 @@ _WIDE = "\uff01-\uff5e\u3000"  # beside Chinese or Japanese they are that script
 _LETTERS = "\uff10-\uff19\uff21-\uff3a\uff41-\uff5a\U0001d400-\U0001d7ff\u24b6-\u24e9"
 _OTHERS = f"{_INVISIBLE}{_HYPHENS}{_LETTERS}\u00a0\u2002-\u200a\u202f"
 _FOLDABLES = f"[{_WIDE}{_OTHERS}]"
+_MAY_FOLD = Search(_FOLDABLES)  # `re` takes 13 ms for a mebibyte, RE2 one
 _INVISIBLE_RUN = re.compile(f"[{_INVISIBLE}]+")
 _HYPHEN = re.compile(f"[{_HYPHENS}]")
 # The marker in RE2 syntax: any hyphen, a soft one included, and invisible characters or a line break anywhere inside.
@@ -70,43 +74,39 @@ class TooDense(ValueError):
 @dataclass(frozen=True, slots=True)
 class View:
     """One reading of a text, in UTF-8. `plain` is the text as sent; `joined` has its lines joined, so its values need
-    be long."""
+    be long; `tokens_only` is not read for structures."""
 
     data: bytes
     plain: bool = False
     joined: bool = False
+    tokens_only: bool = False
 
 
-def readings(text: str, decode_blobs: Callable[[bytes], str]) -> Iterator[View]:
+def readings(text: str, decode_blobs: Callable[[bytes], str], spend: Callable[[int], None]) -> Iterator[View]:
     """Readings of a text, the text as sent first; the later ones hold only what stands around a disguise.
 
-    `decode_blobs` answers the texts that stand in base64 inside a text, joined by newlines.
+    `decode_blobs` answers the texts that stand in base64 inside a text, joined by newlines; `spend` hears in the
+    engine's units what it costs to build a reading, before it is built.
     Raises: TooDense: where a reading would be that cannot be built in bounded time.
     """
     data = text.encode("utf-8", "replace")  # a lone surrogate becomes "?", so that offsets stay
-    yield View(data, plain=True)
-    known = [data]
     near = stretches(data, _escaped())
-    left = _less(MAX_NEAR_BYTES, near)
-    opened = _changed(near, undisguised)
-    if opened:
-        known.append(opened)
-        yield View(opened)
-    near = GAP.join(stretches(each, _broken()) for each in known)
-    _less(left, near)
+    whole = len(near) > MAX_NEAR_BYTES  # then its structures are read once, undisguised
+    if not whole:
+        yield View(data, plain=True)
+    spend(UNDO_COST * len(near) >> 10)
+    opened = _changed(data if whole else near, undisguised)
+    if opened or whole:
+        yield View(opened or data)
+    known = [opened or data] if whole else [data, opened]
+    near = GAP.join(stretches(each, _broken()) for each in known if each)
+    spend(JOIN_COST * len(near) >> 10)
     joined = _changed(near, _joined)
     if joined:
-        yield View(joined, joined=True)
+        yield View(joined, joined=True, tokens_only=len(near) > MAX_NEAR_BYTES)
     blobs = "\n".join(filter(None, map(decode_blobs, known)))
     if blobs:
         yield View(undisguised(blobs).encode())
-
-
-def _less(left: int, near: bytes) -> int:
-    """What is left to read of the stretches of a text after these. Raises: TooDense: nothing."""
-    if len(near) > left:
-        raise TooDense
-    return left - len(near)
 
 
 def _changed(near: bytes, undo: Callable[[str], str]) -> bytes:
@@ -129,16 +129,18 @@ def _escaped() -> Any:
 
 @functools.lru_cache(maxsize=1)
 def _broken() -> Any:
-    """Finds line breaks that may stand inside a key: one of the words beside the break holds a digit.
+    """Finds line breaks that may stand inside a key: one of the words beside the break holds a digit among characters.
 
-    The other has three characters, for a key that lost two is found without them.
+    The other has three characters, for a key that lost two is found without them. Code is full of lines that end with a
+    number, which is why the digit does not suffice.
     """
     import re2
 
     key = r"[A-Za-z0-9_\-+/=.%~!*&?^]"
     end = r"(?::|[\\\"'][ \t]?[+.,]?)"  # of a line that goes on in the next
     indent = r"\r?\n[ \t>|*+]*[\"']?"
-    return re2.compile(f"[0-9]{key}*{end}?{indent}{key}{{3}}|{key}{{2}}(?:{key}|{end}){indent}{key}*[0-9]")
+    piece = f"(?:[0-9]{key}{{3}}|{key}{{3}}[0-9])"
+    return re2.compile(f"{piece}{key}*{end}?{indent}{key}{{3}}|{key}{{2}}(?:{key}|{end}){indent}{key}*{piece}")
 
 
 def _joined(text: str) -> str:
@@ -164,7 +166,7 @@ def undisguised(text: str) -> str:
     for _ in range(MAX_ROUNDS):
         nested = False
         for sign, escape in _ESCAPES:
-            if sign in text if sign else not text.isascii():
+            if sign in text if sign else not text.isascii() and _MAY_FOLD(text):
                 pieces = escape.split(text, left)
                 left -= len(pieces) // 2
                 if left <= 0:

@@ -39,10 +39,6 @@ class PageGate:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        if scope["type"] != "http":
-            await send({"type": "websocket.close", "code": 1008})
-            return
-
         answer = to_the_end(send)
 
         async def send_safely(message: Message) -> None:

@@ -53,8 +53,7 @@ def test_repeated_pieces_stay_within_the_budget(pieces: list[str], times: int) -
     for _ in engine.default().hits("".join(pieces) * times, work):
         pass
     if work.bounded:
-        assert work.places <= engine.MAX_PLACES + 1
-        assert work.cost <= engine.MAX_COST + max(structure.cost for structure in engine.STRUCTURES)
+        assert work.cost <= engine.MAX_COST + engine.PLACE_COST + max(structure.cost for structure in engine.STRUCTURES)
 
 
 @pytest.mark.parametrize("lone", ["\ud800", "x\udfff password: y", "\x00", "\U0001f600"])
@@ -77,7 +76,7 @@ def test_a_field_is_read_to_its_end_whatever_stands_in_it(line: str) -> None:
     assert screen_text(text + "\npostgres://memo:" + "Lantern4147" + "@db/memo") == "url-password"
 
 
-@pytest.mark.parametrize("piece", ["&lt;", "%41x", "abc1\n", "\\n"])
+@pytest.mark.parametrize("piece", ["&#60;", "%41x", "abc1\n", "\\x41"])
 def test_more_disguises_than_a_field_can_hold_are_refused_and_a_full_field_is_read(piece: str) -> None:
     assert screen_text(piece * (views.MAX_UNDONE + 1)) == engine.TOO_DENSE
     assert marked_do_not_store(piece * (views.MAX_UNDONE + 1))
@@ -89,6 +88,6 @@ def test_more_disguises_than_a_field_can_hold_are_refused_and_a_full_field_is_re
 @pytest.mark.parametrize("disguise", ["a&lt;b", "x%41y", "\\u0041", "a\u200bb", "ab12\ncd34"])
 def test_a_second_reading_holds_what_is_near_a_disguise_and_not_the_whole(disguise: str) -> None:
     prose = "The nightly review ran at three and forgot duplicates again. " * 5000
-    plain, *others = views.readings(f"{prose}\n{disguise}\n{prose}", lambda data: "")
+    plain, *others = views.readings(f"{prose}\n{disguise}\n{prose}", lambda data: "", lambda cost: None)
     assert len(plain.data) > 600_000
     assert 0 < sum(len(view.data) for view in others) < 4096

@@ -1,7 +1,6 @@
 """The page's gate: what every answer carries, whom it refuses, and that browsers' forms pass."""
 
 import pytest
-import trio
 
 from support.page import Page
 from support.world import World
@@ -47,14 +46,3 @@ async def test_unknown_paths_methods_and_large_forms_are_refused_as_pages(world:
     assert (wrong.status, wrong.headers["allow"]) == (405, "GET, HEAD, OPTIONS")
     assert (await page.post("/records", {"text": "x" * 20_000})).status == 413
     assert b"That did not work" in (await page.get("/nothing")).body
-
-
-async def test_a_websocket_is_closed(world: World) -> None:
-    sent: list[object] = []
-
-    async def send(message: object) -> None:
-        await trio.lowlevel.checkpoint()
-        sent.append(message)
-
-    await Page(world).app({"type": "websocket", "path": "/", "headers": []}, None, send)
-    assert sent == [{"type": "websocket.close", "code": 1008}]
