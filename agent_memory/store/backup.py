@@ -131,6 +131,8 @@ def undo(folder: Path, aside: Path, *, version: str, now: datetime) -> tuple[Man
 
     Returns and raises as `restore`.
     """
+    with locked_folder(folder):  # made where it is missing, and refused before the copy is made
+        pass
     with tempfile.TemporaryDirectory(prefix=RESTORING, dir=folder) as scratch:
         packed = Path(scratch) / "backup.tar"
         make(aside, packed, version=version, now=now)

@@ -54,6 +54,7 @@ def scrub(conn: Connection, *, path: Path, now: str) -> bool:
     """Remove the traces of every erasure so far. Runs outside a transaction, and bears repeating.
 
     Costs one rewrite of the file: 10,000 records (25 MB) take about 0.15 s, and twice the file in room on the disk.
+    With words of the erased still in the index, 60,000 records (120 MB) take about 3 s, in which the store waits.
     Returns: False when there was nothing to do.
     Raises: apsw.Error: a reader in another process holds the WAL, or the disk is full; OSError: a copy cannot be
       removed. The scrub stays due.
@@ -64,9 +65,11 @@ def scrub(conn: Connection, *, path: Path, now: str) -> bool:
     backup.drop_replaced(path.parent)
     for left in path.parent.glob(f"{backup.RESTORING}*"):  # a crash ended a restore; this process holds the folder now
         shutil.rmtree(left)
-    if dead_separators(conn):
-        rebuild_index(conn)
     try:
+        if dead_separators(conn):
+            merge_index(conn)
+            if dead_separators(conn):
+                rebuild_index(conn)
         rewrite(conn.filename, conn.open_vfs)
     except apsw.FullError:
         # What was written until the disk was full stays in the log, which would keep the disk full until the next one.
@@ -102,6 +105,20 @@ def dead_separators(conn: Connection) -> list[bytes]:
     stems = sorted(str(row[0]).encode() for row in conn.execute("SELECT term FROM records_vocabulary"))
     separators = (bytes(row[0]) for row in conn.execute("SELECT term FROM records_fts_idx WHERE length(term) > 0"))
     return [each for each in separators if not _begins_one(each.removeprefix(_MAIN_INDEX), stems)]
+
+
+def merge_index(conn: Connection) -> None:
+    """Merge the full-text index into one segment, whose pages are told apart by words that are there.
+
+    Takes a sixth of what indexing all texts again takes: 60,000 records (120 MB) 0.8 s for 4.8. FTS5 leaves a single
+    segment as it is, so one record is taken out and indexed again first.
+    """
+    one = "seq, title, content, terms FROM records WHERE status IN ('active', 'candidate') ORDER BY seq LIMIT 1"
+    with conn:
+        conn.execute(f"INSERT INTO records_fts (records_fts, rowid, title, content, terms) SELECT 'delete', {one}")
+        conn.execute(f"INSERT INTO records_fts (rowid, title, content, terms) SELECT {one}")
+    with conn:
+        conn.execute("INSERT INTO records_fts (records_fts) VALUES ('optimize')")
 
 
 def rebuild_index(conn: Connection) -> None:

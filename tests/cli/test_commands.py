@@ -161,6 +161,9 @@ def test_a_wrong_restore_is_undone_with_what_it_set_aside(data: Path, tmp_path: 
     assert (done.exit_code, "put back" in done.stderr) == (0, True)
     assert run(data, "export").stdout.count("\n") == 2
     assert run(data, "restore", str(tmp_path)).exit_code == 1  # a folder without a database
+    (aside,) = set((data / "safety").iterdir()) - {aside}
+    assert run(tmp_path / "elsewhere", "restore", str(aside)).exit_code == 0
+    assert run(tmp_path / "elsewhere", "export").stdout.count("\n") == 1
 
 
 def test_a_restore_names_what_had_been_erased_and_is_back(data: Path, tmp_path: Path) -> None:

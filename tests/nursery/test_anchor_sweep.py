@@ -31,7 +31,7 @@ async def home(nursery: trio.Nursery) -> HomeAssistant:
 
 @asynccontextmanager
 async def at_home(world: World, home: HomeAssistant, token: str = TOKEN) -> AsyncIterator[World]:
-    async with open_states(home.url, token, timeout_s=0.3) as reader:
+    async with open_states(home.url, token, timeout_s=2) as reader:
         yield replace(world, services=replace(world.services, entity_states=reader))
 
 

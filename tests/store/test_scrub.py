@@ -9,7 +9,7 @@ import apsw
 import pytest
 
 from agent_memory.domain.records import draft
-from agent_memory.store import audit, records, scrub
+from agent_memory.store import audit, checkup, records, scrub
 from agent_memory.store.connection import close_database, fold_log, open_database
 from agent_memory.store.migrations import accept, migrate
 from support.world import Ticking
@@ -101,6 +101,35 @@ def test_the_file_is_rewritten_by_way_of_a_nameless_file_beside_it_and_not_in_me
     temporary = {each for each in open_files - before if each.endswith(" (deleted)")}
     assert {str(Path(each).parent) for each in temporary} == {str(tmp_path)}
     assert not conn.execute("PRAGMA temp_store_directory").fetchall()
+    conn.close()
+
+
+@pytest.mark.parametrize("segments", [1, 8])
+def test_merging_the_index_takes_out_words_that_only_tell_its_pages_apart(tmp_path: Path, segments: int) -> None:
+    dice = random.Random(7)
+    conn = open_empty(tmp_path)
+    ids = [f"{place:08x}{dice.randbytes(12).hex()}" for place in range(400)]
+    for start in range(0, 400, 400 // segments):
+        with conn:
+            for record_id in ids[start : start + 400 // segments]:
+                text = " ".join(dice.randbytes(5).hex() for _ in range(100))
+                given = draft(namespace="local/x", record_type="fact", title=text[:20], content=text)
+                records.insert(conn, given, record_id=record_id, status="active", writer="w", origin="agent", now=NOW)
+    if segments == 1:
+        scrub.merge_index(conn)
+    with conn:
+        records.erase(conn, ids[:300])
+    assert scrub.dead_separators(conn)
+    scrub.merge_index(conn)
+    assert not scrub.dead_separators(conn)
+    assert not checkup.faults(conn)
+    for seq, content in conn.execute("SELECT seq, content FROM records").fetchall():
+        rows = conn.execute("SELECT rowid FROM records_fts WHERE records_fts MATCH ?", (f'"{content[-10:]}"',))
+        assert rows.fetchall() == [(seq,)]
+    with conn:
+        records.erase(conn, ids)
+    scrub.merge_index(conn)  # of nothing
+    assert not scrub.dead_separators(conn)
     conn.close()
 
 
