@@ -41,10 +41,16 @@ def screened(text: str) -> str:
 
 
 def explain(text: str) -> list[Explanation]:
-    """Every refusal in the text with its place, ordered by place; one for each pattern and place."""
+    """Every refusal in the text with its place, ordered by place; one for each pattern and place.
+
+    A text too dense to be judged within bounds is read to its end all the same, for the person who looks.
+    """
     found: set[tuple[int, int, str]] = set()
     seen: set[str] = set()
-    for hit in engine.default().hits(text):
+    hits = list(engine.default().hits(text))
+    if any(hit.pattern == engine.TOO_DENSE for hit in hits):
+        hits += engine.default().hits(text, bounded=False)
+    for hit in hits:
         if hit.plain:
             found.add((hit.start, hit.end, hit.pattern))
             seen.add(hit.pattern)

@@ -68,7 +68,7 @@ STRUCTURES: tuple[Structure, ...] = tuple(structure for group in GROUPS for stru
 _ACROSS_LINES = frozenset({"assignment", "authorization", "cookie", "userinfo", "capability-url", "statement"})
 WHY: dict[str, str] = {
     MARKER: "the author asked for this text not to be kept",
-    TOO_DENSE: "more places that look like credentials than any honest text holds",
+    TOO_DENSE: "more places that look like credentials than are judged in one text; send it in parts",
     **{rule.name: rule.why for rule in TOKEN_RULES},
     **{name: why for structure in STRUCTURES for name, why in structure.why.items()},
 }
@@ -152,10 +152,10 @@ class Screen:
     marker: Any
     blob: Any
 
-    def hits(self, text: str, work: Work | None = None) -> Iterator[Hit]:
-        """Every refusal in a text, the text as sent first."""
+    def hits(self, text: str, work: Work | None = None, *, bounded: bool = True) -> Iterator[Hit]:
+        """Every refusal in a text, the text as sent first. Not `bounded`, it is read to its end whatever it costs."""
         work = work or Work()
-        work.bounded = len(text) > FIELD_CHARS
+        work.bounded = bounded and len(text) > FIELD_CHARS
         try:
             yield from self._hits(text, work)
         except TooDense:

@@ -65,6 +65,10 @@ def test_a_text_too_dense_to_read_is_refused() -> None:
     source = random.Random(1)
     dense = "\n".join(f"token{source.random()}: <x>" for _ in range(engine.MAX_COST))
     assert screen_text(dense) == engine.TOO_DENSE
+    found = {each.pattern: each.line for each in explain(dense + "\npostgres://memo:" + "Lantern4147" + "@db/memo")}
+    # A person who looks is told of what stands behind the bound, too.
+    assert found["url-password"] == engine.MAX_COST + 1
+    assert found.keys() == {engine.TOO_DENSE, "url-password"}
 
 
 @pytest.mark.parametrize(
