@@ -125,7 +125,7 @@ def test_another_c_library_has_nothing_to_give_back(monkeypatch: pytest.MonkeyPa
         return object()
 
     monkeypatch.setattr("ctypes.CDLL", without)
-    heap.keep_one_arena()
+    heap.keep_small()
     heap.give_back()
 
 
