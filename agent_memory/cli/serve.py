@@ -52,6 +52,7 @@ def serve(
 
     gc.freeze()
     gc.enable()
+    gc.set_threshold(10_000, 20, 20)  # a search makes some thousands of objects, none of them in a cycle
     settings = load_settings(data, options)
     host = host or ("0.0.0.0" if settings.in_addon else DEFAULT_HOST)  # noqa: S104 - the add-on's port is mapped
     page = page_bind(page_host, page_port, settings.in_addon)

@@ -21,7 +21,7 @@ class Weights:
     translated_most: int = 2_000  # records; a translation that more hold is not looked up: it costs time, not order
 
     # Lists
-    pool: int = 70  # candidates taken from each list; with `around`, 70 to 200 are equal (dev)
+    pool: int = 50  # candidates taken from each list, as many as the largest limit; 50 to 200 are equal (dev)
     around: int = 5  # best matches whose neighbours in their session are candidates too; 5 to 20 are equal (dev)
     rrf_k: int = 60  # reciprocal rank fusion: 1 / (k + position) (seed)
     rrf_cut: int = 20  # each list is cut to max(limit, this) (seed)
