@@ -32,6 +32,7 @@ class WordsEncoder:
     batches: list[list[str]] = field(default_factory=list)
     probes: int = 0
     gate: trio.Event | None = None
+    query_gate: trio.Event | None = None
 
     @property
     def is_up(self) -> bool:
@@ -58,6 +59,8 @@ class WordsEncoder:
 
     async def encode_query(self, query: str) -> Vector:
         self.queries.append(query)
+        if self.query_gate is not None:
+            await self.query_gate.wait()
         if self.failure:
             raise EncoderUnavailable(self.failure)
         return self.vector(query)

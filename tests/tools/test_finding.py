@@ -3,6 +3,7 @@
 import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import httpx
@@ -10,12 +11,15 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from agent_memory.domain.namespaces import Scopes
 from agent_memory.encoder.cache import QueryCache
 from agent_memory.encoder.queries import QueryVectors
 from agent_memory.encoder.remote import RemoteEncoder
 from agent_memory.nursery.embedding import Embedder
 from agent_memory.nursery.words import load_words
 from agent_memory.retrieval.weights import WEIGHTS
+from agent_memory.store import search
+from agent_memory.store.search import Filters
 from agent_memory.store.worker import Store
 from agent_memory.tools import finding
 from support.encoders import Embedding, WordsEncoder, embed
@@ -91,6 +95,39 @@ async def test_what_stands_beside_the_best_match_in_its_session_is_found_though_
     assert await found(tags=["none"]) == []
     object.__setattr__(world.services, "query_vectors", QueryVectors([], QueryCache()))
     assert await found() == turns[:1], "full text alone"
+
+
+async def test_what_stands_beside_a_record_is_looked_up_in_scope_alone(world: World) -> None:
+    turns = [await world.remember(turn, session="zoo") for turn in ("The zebra?", "Yes, at noon", "We left", "Later")]
+
+    async def beside(*namespaces: str) -> list[str]:
+        scopes = Scopes(namespaces, False)
+        look = partial(search.around, ids=turns[:1], scopes=scopes, filters=Filters(), places=2)
+        return sorted(await world.store.read(look))
+
+    assert await beside(HERE) == sorted(turns[:3])
+    assert await beside(ELSEWHERE, "global") == []
+
+
+async def test_a_record_superseded_while_the_query_is_encoded_is_no_hit(
+    live: Embedding, autojump_clock: MockClock
+) -> None:
+    encoder = live.embedder._encoder
+    assert isinstance(encoder, WordsEncoder)
+    record_id = (await live.world.call("search", query="broker here", namespace=HERE))["hits"][0]["id"]
+    encoder.query_gate, asked = trio.Event(), len(encoder.queries)
+    found: list[dict[str, Any]] = []
+
+    async def look() -> None:
+        found.append(await live.world.call("search", query="the broker of here, anew", namespace=HERE))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(look)
+        while len(encoder.queries) == asked:
+            await trio.sleep(0.01)
+        await live.world.remember("another", supersedes=record_id)
+        encoder.query_gate.set()
+    assert record_id not in [hit["id"] for hit in found[0]["hits"]]
 
 
 async def test_a_record_without_its_vector_puts_only_the_scopes_that_reach_it_to_full_text(
