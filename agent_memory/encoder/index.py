@@ -45,6 +45,7 @@ class VectorIndex:
         """
         self.width = width
         self.loading = loading
+        self.state = object()  # another one after every change: while it is the same, so is what searches find
         self._exact_rows = exact_rows
         self._rows = self._room(max(1024, capacity))  # pages of zeros take no memory before they are written
         self._scope_codes: dict[str, int] = {}
@@ -93,6 +94,7 @@ class VectorIndex:
         rows.ids += [record_id for record_id, _ in records]
         rows.row_of.update((record_id, first + place) for place, (record_id, _) in enumerate(records))
         rows.used = last
+        self.state = object()
         for record_id, _ in records:
             self._arrived(record_id)
 
@@ -193,6 +195,7 @@ class VectorIndex:
         self._rows.scopes[row] = _DEAD
         self._rows.vectors[row] = 0.0
         self._rows.signs[:, row] = 0
+        self.state = object()
         dead = self._rows.used - len(self._rows.row_of)
         if dead > 1024 and dead * 4 > self._rows.used:
             self._rows = self._copied(len(self._rows.scopes))

@@ -1,4 +1,4 @@
-"""Which records a commit changed, for whoever keeps an index in memory. Noted by triggers, so no writer forgets."""
+"""Which records a commit changed, for whoever keeps something in memory. Noted by triggers, so no writer forgets."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,8 +11,12 @@ _SETUP: Final = """
 CREATE TEMP TABLE changed_records (
   seq INTEGER NOT NULL, id TEXT NOT NULL, was_live INTEGER NOT NULL, PRIMARY KEY (seq, id)
 ) WITHOUT ROWID;
+-- Counts every change of a record, whatever it is. Rolled back with what it counts.
+CREATE TEMP TABLE records_version (number INTEGER NOT NULL);
+INSERT INTO records_version VALUES (0);
 CREATE TEMP TRIGGER changed_by_insert AFTER INSERT ON main.records BEGIN
   INSERT OR IGNORE INTO changed_records VALUES (new.seq, new.id, 0);
+  UPDATE records_version SET number = number + 1;
 END;
 -- Statements name columns that they leave as they are; only a change that an index can see counts.
 CREATE TEMP TRIGGER changed_by_update AFTER UPDATE OF status, title, content, namespace ON main.records
@@ -20,8 +24,12 @@ WHEN (old.status IN ('active', 'candidate')) <> (new.status IN ('active', 'candi
   OR old.title <> new.title OR old.content <> new.content OR old.namespace <> new.namespace BEGIN
   INSERT OR IGNORE INTO changed_records VALUES (old.seq, old.id, old.status IN ('active', 'candidate'));
 END;
+CREATE TEMP TRIGGER counted_by_update AFTER UPDATE ON main.records BEGIN
+  UPDATE records_version SET number = number + 1;
+END;
 CREATE TEMP TRIGGER changed_by_delete AFTER DELETE ON main.records BEGIN
   INSERT OR IGNORE INTO changed_records VALUES (old.seq, old.id, old.status IN ('active', 'candidate'));
+  UPDATE records_version SET number = number + 1;
 END;
 """
 
@@ -52,6 +60,14 @@ class Follower(Protocol):
 def watch(conn: Connection) -> None:
     """Begin to note changes on this connection."""
     conn.execute(_SETUP)
+
+
+def version(conn: Connection) -> int:
+    """Stands for all records as they are: the same number means that none has changed in anything, nor come or gone.
+
+    Ask in a reading: in a transaction that is undone, a number stands for what never was.
+    """
+    return int(conn.execute("SELECT number FROM records_version").get)
 
 
 def take(conn: Connection) -> list[ChangedRecord]:

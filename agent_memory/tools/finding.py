@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from hashlib import blake2b
 from typing import Annotated, Final, TypeVar
 
 import outcome
@@ -17,9 +18,10 @@ from agent_memory.encoder.protocol import Vector
 from agent_memory.retrieval.candidates import Candidate
 from agent_memory.retrieval.fusion import Ranking, Similarity, is_weak, rank
 from agent_memory.retrieval.plan import QueryPlan
+from agent_memory.retrieval.remembered import Ranked
 from agent_memory.retrieval.sessions import NEIGHBOURS
 from agent_memory.retrieval.weights import WEIGHTS
-from agent_memory.store import anchors, records, search
+from agent_memory.store import anchors, changes, records, search
 from agent_memory.store.search import Facts, Filters
 from agent_memory.tools.services import Services
 
@@ -57,13 +59,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The hits, which ranking made them, and how full-text search alone did (for the demand signal).
-
-    Attributes:
-      text_hits: records that hold a word of the query, at most the pool's size.
-      coverage: how near the best of them comes to an ideal match, 0 to 1.
-      weak: whether nothing found is convincing.
-    """
+    """The hits, which ranking made them, and how full-text search alone did (for the demand signal); as `Ranked`."""
 
     hits: list[Hit]
     ranking: Ranking
@@ -79,11 +75,10 @@ async def find(services: Services, wanted: Wanted) -> Found:
     vector = services.query_vectors.kept(key, plan.text)
     text: _ByText | None = None
     if key and vector is None:
-        earlier, vector = await _together(
+        text, vector = await _together(
             partial(services.store.read, partial(_by_text, wanted=wanted, plan=plan)),
             partial(services.query_vectors.ask, key, plan.text),
         )
-        text = replace(earlier, facts={})  # read again in the next visit: records may change until then
     return await services.store.read(
         partial(_find, services=services, wanted=wanted, plan=plan, key=key, vector=vector, text=text)
     )
@@ -133,9 +128,10 @@ async def earlier_like(services: Services, candidate: Record, limit: int) -> lis
 @dataclass(frozen=True, slots=True)
 class _ByText:
     """bm25 by id of what the words of the query find, and of what their translations find, best first; and facts of
-    those of these records that are not excluded, which hold for this visit of the store.
+    those of these records that are not excluded. All that holds for one version of the records.
     """
 
+    version: int
     matched: dict[str, float]
     translated: dict[str, float]
     facts: dict[str, Facts]
@@ -145,6 +141,7 @@ def _by_text(conn: Connection, *, wanted: Wanted, plan: QueryPlan) -> _ByText:
     look_up = partial(search.full_text, conn, scopes=wanted.scopes, filters=wanted.filters, weights=BM25_WEIGHTS)
     matched, translated = (look_up(match, limit=_pool(wanted)) for match in (plan.match, plan.translated))
     return _ByText(
+        changes.version(conn),
         {facts.id: score for facts, score in matched},
         {facts.id: score for facts, score in translated},
         {facts.id: facts for facts, _ in (*matched, *translated) if not facts.id.startswith(wanted.exclude)},
@@ -157,9 +154,9 @@ def _pool(wanted: Wanted) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _ByMeaning:
-    """(id, cosine) of the nearest records, nearest first, and how to get the cosine of others."""
+    """How to get (id, cosine) of the nearest records, nearest first; the cosine of others; those between records."""
 
-    near: Sequence[tuple[str, float]]
+    near: Callable[[], Sequence[tuple[str, float]]]
     cosines: Callable[[Sequence[str]], dict[str, float]]
     similarity: Similarity
 
@@ -170,9 +167,13 @@ def _by_meaning(conn: Connection, services: Services, wanted: Wanted, key: str, 
     answering = services.indexes.answering(wanted.scopes)
     if answering is None or answering.key != key:
         return None
-    within = search.filtered_ids(conn, wanted.scopes, wanted.filters) if wanted.filters.any else None
-    near = answering.index.search(vector, answering.reach, _pool(wanted), within=within)
-    return _ByMeaning(near, partial(answering.index.cosines, vector), answering.index.similarity)
+    index, reach = answering.index, answering.reach
+
+    def near() -> Sequence[tuple[str, float]]:
+        within = search.filtered_ids(conn, wanted.scopes, wanted.filters) if wanted.filters.any else None
+        return index.search(vector, reach, _pool(wanted), within=within)
+
+    return _ByMeaning(near, partial(index.cosines, vector), index.similarity)
 
 
 def _find(
@@ -186,9 +187,39 @@ def _find(
     text: _ByText | None,
 ) -> Found:
     """Rank in one visit of the store, in which no record changes: a cosine is that of the text in the hit."""
-    text = text or _by_text(conn, wanted=wanted, plan=plan)
+    version, index = changes.version(conn), services.indexes.vectors.index
+    # Read before the vectors are: they may change meanwhile, and nobody then finds again what was made of both states.
+    state = (version, index.state if index else None)
     meaning = None if vector is None else _by_meaning(conn, services, wanted, key, vector)
-    near = dict(meaning.near) if meaning else {}
+    ranking: Ranking = services.policy.fusion if meaning else "fts5"
+    question = _question(wanted, plan, key if meaning else "", ranking)
+    ranked = services.remembered.get(question, state)
+    if ranked is None:
+        text = text or _by_text(conn, wanted=wanted, plan=plan)
+        still = text.version == version
+        # A record has changed while the query was encoded: its facts are read again, and the lists are not to be kept.
+        ranked = _ranked(conn, wanted, plan, ranking, text if still else replace(text, facts={}), meaning)
+        if still:
+            services.remembered.put(question, state, ranked)
+    rows = records.by_ids(conn, [hit.id for hit in ranked.hits])
+    missing = anchors.missing(conn, list(rows))
+    hits = [
+        Hit(rows[hit.id], hit.score, _why(rows[hit.id], hit.why), hit.cosine, tuple(missing.get(hit.id, ())))
+        for hit in ranked.hits
+    ]
+    return Found(hits, ranked.ranking, ranked.text_hits, ranked.coverage, ranked.weak)
+
+
+def _question(wanted: Wanted, plan: QueryPlan, key: str, ranking: Ranking) -> bytes:
+    """Names all that a ranking depends on beside records and vectors: a digest, as no query is kept in clear."""
+    return blake2b(repr((wanted, plan, key, ranking)).encode(), digest_size=16).digest()
+
+
+def _ranked(
+    conn: Connection, wanted: Wanted, plan: QueryPlan, ranking: Ranking, text: _ByText, meaning: _ByMeaning | None
+) -> Ranked:
+    """Rank what either list holds. Reads nothing but records and vectors: what it returns is kept until they change."""
+    near = dict(meaning.near()) if meaning else {}
     facts = text.facts | _facts(conn, wanted, (*text.matched, *text.translated, *near), known=text.facts)
     if meaning:
         facts |= _facts(conn, wanted, _beside(conn, wanted, text, facts), known=facts)
@@ -196,16 +227,9 @@ def _find(
     kept = [_candidate(each, text, cosines) for each in facts.values()]
     if wanted.min_cosine is not None:
         kept = [each for each in kept if each.cosine is not None and each.cosine >= wanted.min_cosine]
-    ranking: Ranking = services.policy.fusion if meaning else "fts5"
     similarity = meaning.similarity if meaning else None
-    ranked = rank(kept, plan, ranking=ranking, limit=wanted.limit, similarity=similarity)
-    rows = records.by_ids(conn, [hit.id for hit in ranked])
-    missing = anchors.missing(conn, list(rows))
-    hits = [
-        Hit(rows[hit.id], hit.score, _why(rows[hit.id], hit.why), hit.cosine, tuple(missing.get(hit.id, ())))
-        for hit in ranked
-    ]
-    return Found(hits, ranking, len(text.matched), _coverage(text.matched, plan), is_weak(kept, plan))
+    hits = rank(kept, plan, ranking=ranking, limit=wanted.limit, similarity=similarity)
+    return Ranked(tuple(hits), ranking, len(text.matched), _coverage(text.matched, plan), is_weak(kept, plan))
 
 
 def _facts(conn: Connection, wanted: Wanted, found: Iterable[str], *, known: Mapping[str, Facts]) -> dict[str, Facts]:

@@ -15,6 +15,7 @@ from agent_memory.domain.screen.memo import ScreenMemo
 from agent_memory.encoder.queries import QueryVectors
 from agent_memory.retrieval.fusion import Ranking
 from agent_memory.retrieval.live import LiveIndexes
+from agent_memory.retrieval.remembered import Remembered
 from agent_memory.store.read_log import ReadLog
 from agent_memory.store.worker import Store
 
@@ -51,6 +52,7 @@ class Services:
     policy: Policy
     now: Callable[[], datetime]
     entropy: Callable[[int], bytes]
+    remembered: Remembered = field(default_factory=Remembered)
     judging: trio.CapacityLimiter = field(default_factory=partial(trio.CapacityLimiter, 1))
 
     async def refuse(self, fields: Iterable[tuple[str, str]]) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import apsw
 import pytest
 
+from agent_memory.store import changes
 from agent_memory.store.changes import ChangedRecord
 from agent_memory.store.worker import Store
 
@@ -78,3 +79,33 @@ async def test_what_is_rolled_back_is_not_heard(inline_store: Store, follower: F
     with pytest.raises(apsw.SQLError):
         await write(inline_store, ("DELETE FROM records", ()), ("SELECT nonsense", ()))
     assert follower.heard == []
+
+
+@pytest.mark.parametrize(
+    ("sql", "changes_records"),
+    [
+        ("UPDATE records SET effective_confidence = .1", True),
+        ("UPDATE records SET type = 'decision'", True),
+        ("UPDATE records SET status = 'candidate'", True),
+        ("UPDATE records SET title = 'another'", True),
+        ("DELETE FROM records", True),
+        ("UPDATE records SET title = 'another' WHERE id = 'none'", False),
+        (f"INSERT INTO usage (record_id, returned, fetched) VALUES ('{ONE}', 1, 1)", False),
+    ],
+)
+async def test_the_version_changes_with_anything_about_a_record_and_with_nothing_else(
+    inline_store: Store, follower: Follower, sql: str, changes_records: bool
+) -> None:
+    before = await inline_store.read(changes.version)
+    await write(inline_store, (sql, ()))
+    after = await inline_store.read(changes.version)
+    assert (after != before) == changes_records
+    await write(inline_store, (INSERT, (TWO, "active")))
+    assert await inline_store.read(changes.version) not in (before, after)
+
+
+async def test_what_is_rolled_back_leaves_the_version(inline_store: Store, follower: Follower) -> None:
+    before = await inline_store.read(changes.version)
+    with pytest.raises(apsw.SQLError):
+        await write(inline_store, ("DELETE FROM records", ()), ("SELECT nonsense", ()))
+    assert await inline_store.read(changes.version) == before
