@@ -33,6 +33,7 @@ def test_search_is_the_exact_order_of_the_live_vectors_in_scope(
         record = f"{number:02d}"
         awaited.pop(record, None)
         model.pop(record, None)
+        state, before = index.state, index.search(vectors[-1], "ab", 99)
         if what == "put":
             index.put(record, scope, vectors[step])
             model[record] = (scope, vectors[step] / np.linalg.norm(vectors[step]))
@@ -41,6 +42,7 @@ def test_search_is_the_exact_order_of_the_live_vectors_in_scope(
         else:
             index.expect(record, scope)
             awaited[record] = scope
+        assert index.state is not state or index.search(vectors[-1], "ab", 99) == before
     query = vectors[-1] / np.linalg.norm(vectors[-1])
     found = index.search(vectors[-1], scopes, limit)
     cosines = {record: float(vector @ query) for record, (scope, vector) in model.items() if scope in scopes}
