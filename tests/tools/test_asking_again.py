@@ -152,6 +152,16 @@ async def test_vectors_of_another_model_rank_anew(live: Embedding, autojump_cloc
     assert [hit["cosine"] for hit in found] != [hit["cosine"] for hit in before]
 
 
+async def test_a_vector_that_changes_while_its_record_does_not_ranks_anew(
+    live: Embedding, autojump_clock: MockClock
+) -> None:
+    before, vectors = await hits(live.world), live.world.services.indexes.vectors
+    vectors.put(vectors.key, before[-1]["id"], HERE, WordsEncoder().vector(QUERY))
+    found = await hits(live.world)
+    assert found != before
+    assert found == await afresh(live.world)
+
+
 async def test_a_ranking_by_words_alone_is_not_taken_for_one_by_vectors(
     live: Embedding, autojump_clock: MockClock, rankings: list[str]
 ) -> None:
