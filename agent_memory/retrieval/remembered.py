@@ -13,7 +13,7 @@ from typing import Final
 from agent_memory.retrieval.candidates import Hit
 from agent_memory.retrieval.fusion import Ranking
 
-HITS_KEPT: Final = 5_000  # some 450 bytes each: 2.3 MB, which are 500 searches for ten hits
+ROOM: Final = 5_000  # hits, and one more for each ranking: of some 450 bytes, 2.3 MB; 450 searches for ten hits
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +42,9 @@ class Remembered:
     With another state than the last one everything is forgotten, so that nothing older than its asker is ever found.
     """
 
-    def __init__(self, hits: int = HITS_KEPT) -> None:
-        """Args: hits: kept in all, over all rankings; a ranking without any counts as one."""
-        self._most = hits
+    def __init__(self, room: int = ROOM) -> None:
+        """Args: room: for the hits of all rankings, and for one more of each ranking; none is kept where there is none."""
+        self._most = room
         self._held = 0
         self._state: Hashable = None
         self._rankings: OrderedDict[bytes, Ranked] = OrderedDict()
@@ -61,7 +61,7 @@ class Remembered:
         return ranked
 
     def put(self, question: bytes, state: Hashable, ranked: Ranked) -> None:
-        """Keep a ranking made of this state; the longest unused ones go when there are too many hits."""
+        """Keep a ranking made of this state; the longest unused ones go when there is no more room."""
         self._keep_to(state)
         self._let_go(question)
         self._rankings[question] = ranked
@@ -81,4 +81,4 @@ class Remembered:
 
 
 def _room(ranked: Ranked) -> int:
-    return max(len(ranked.hits), 1)
+    return len(ranked.hits) + 1

@@ -37,7 +37,7 @@ async def hits(world: World, **arguments: Any) -> list[dict[str, Any]]:
 async def afresh(world: World, **arguments: Any) -> list[dict[str, Any]]:
     """What a server finds that remembers nothing."""
     kept = world.services.remembered
-    object.__setattr__(world.services, "remembered", Remembered(hits=0))
+    object.__setattr__(world.services, "remembered", Remembered(room=0))
     try:
         return await hits(world, **arguments)
     finally:
