@@ -148,14 +148,16 @@ def newest_first(
     head = [hit for hit in hits[:NEWEST_AMONG] if hit.score > 0]
     if len(head) < 2:
         return list(hits)
-    cosines = similarity([hit.id for hit in head])
+    alike = similarity([hit.id for hit in head]) >= weights.same_fact_cosine
+    np.fill_diagonal(alike, False)
+    if not alike.any():  # nearly always: the pairs are not looked at one by one
+        return list(hits)
     order = list(range(len(head)))
     for high in range(len(order)):
         for low in range(high + 1, len(order)):
             old, new = order[high], order[low]
             close = head[new].score >= weights.same_fact_ratio * head[old].score
-            alike = close and cosines[old, new] >= weights.same_fact_cosine
-            if alike and _supersedes(candidates[head[new].id], candidates[head[old].id]):
+            if close and alike[old, new] and _supersedes(candidates[head[new].id], candidates[head[old].id]):
                 order[high], order[low] = new, old
     moved = []
     for place, now in enumerate(order):

@@ -8,7 +8,15 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
 from agent_memory.domain import terms as words
-from agent_memory.retrieval.concepts import ENGLISH_COLUMN, GERMAN_COLUMN, MARKERS, MARKERS_NEEDED, Concepts, Typed
+from agent_memory.retrieval.concepts import (
+    ENGLISH_COLUMN,
+    GERMAN_COLUMN,
+    MARKERS,
+    MARKERS_NEEDED,
+    Concepts,
+    Expression,
+    Typed,
+)
 from agent_memory.retrieval.query import fts_query, query_terms
 from agent_memory.retrieval.stopwords import STOP_WORDS
 from agent_memory.retrieval.vocabulary import Vocabulary
@@ -151,19 +159,23 @@ class Planner:
         typed = {stem for term in terms for stem in self._stemmer.stems(term.text)}
         limit = min(max(records * self._weights.common_share, FEW), self._weights.translated_most)
         pieces: list[str] = []
-        spoken = {column: self._is_spoken(column) for column in self._markers}
         for expression in self._concepts.translations(text, self._typed(text)):
             cjk = bool(words.cjk_runs(expression.text))
             stems = words.bigrams(expression.text) if cjk else list(expression.stems)
-            word = expression.text.lower()
-            # French `place`, `décision` or `événement` (stem `even`) would bring up English records on something else.
-            looks = (word, words.without_accents(word), *stems)
-            foreign = expression.column != ENGLISH_COLUMN
-            misleading = word in STOP_WORDS or (foreign and any(look in self._known for look in looks))
-            misleading = misleading or not spoken.get(expression.column, True)
-            if not misleading and 0 < self._documents(stems) <= limit and not set(stems) <= typed:
+            # In this order: most expressions are in no record, and whether one misleads takes longest to tell.
+            in_use = 0 < self._documents(stems) <= limit and not set(stems) <= typed
+            if in_use and not self._is_misleading(expression, stems):
                 pieces.append(_all_of(stems) if cjk else fts_query([expression.text]))
         return " OR ".join(pieces[:MAX_TRANSLATIONS])
+
+    def _is_misleading(self, expression: Expression, stems: Sequence[str]) -> bool:
+        """Whether a translation brings up records on something else."""
+        word, column = expression.text.lower(), expression.column
+        if word in STOP_WORDS or (column in self._markers and not self._is_spoken(column)):
+            return True
+        # French `place`, `décision` or `événement` (stem `even`) would bring up English records.
+        looks = (word, words.without_accents(word), *stems)
+        return column != ENGLISH_COLUMN and any(look in self._known for look in looks)
 
     def _is_spoken(self, column: int) -> bool:
         """Whether the index holds notes in the language of this column."""

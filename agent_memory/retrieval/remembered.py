@@ -43,7 +43,7 @@ class Remembered:
     """
 
     def __init__(self, room: int = ROOM) -> None:
-        """Args: room: for the hits of all rankings, and for one more of each ranking; none is kept where there is none."""
+        """Args: room: how many hits are kept in all, each ranking counting as one more."""
         self._most = room
         self._held = 0
         self._state: Hashable = None
