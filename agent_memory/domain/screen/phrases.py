@@ -3,6 +3,7 @@
 import re
 
 from agent_memory.domain.screen import values
+from agent_memory.domain.screen.locators import Locator
 from agent_memory.domain.screen.rules import Structure, Window
 from agent_memory.domain.screen.values import Look
 from agent_memory.domain.screen.words import STOP_WORDS
@@ -59,8 +60,30 @@ def _phrase(place: Window) -> str | None:
 
 LOGIN = Structure(
     "login-pair",
-    rb"(?i)\b(?:log(?:ged)?[ -]?in|login|sign in|credentials?|creds|account|user(?:name)?|anmeld\w*|"
-    rb"zugang\w*|identifiants?|\xe7\x99\xbb\xe5\xbd\x95)\b[^\n/:|]*[/:|]|[\w.@-]+ / [^\s]*[0-9]",
+    (
+        Locator(
+            (
+                "login",
+                "log in",
+                "log-in",
+                "logged in",
+                "logged-in",
+                "loggedin",
+                "sign in",
+                "credential",
+                "creds",
+                "account",
+                "user",
+                "anmeld",
+                "zugang",
+                "identifiant",
+                "登录",
+            ),
+            rb"\b(?:log(?:ged)?[ -]?in|login|sign in|credentials?|creds|account|user(?:name)?|anmeld\w*|"
+            rb"zugang\w*|identifiants?|\xe7\x99\xbb\xe5\xbd\x95)\b[^\n/:|]*+[/:|]",
+        ),
+        Locator((" / ",), rb" / [^\s]{0,100}[0-9]", rb"[\w.@-]{1,64}+"),
+    ),
     _login,
     {},
     ("Log in to pfSense with root / Emys+{an6}1Z and disable the rule.",),
@@ -68,9 +91,34 @@ LOGIN = Structure(
 )
 PHRASE = Structure(
     "phrases",
-    rb"(?i)\b(?:(?:seed|recovery|backup|mnemonic|wallet|setup|authenticator|scratch|rescue|emergency|bip-?39|"
-    rb"2fa|mfa|totp|secret)[ -]?"
-    rb"(?:phrase|words?|codes?|keys?|mnemonic)|mnemonic|bip-?39|wiederherstellungs\w*|notfall-?codes?)",
+    (
+        Locator(
+            (
+                "seed",
+                "recovery",
+                "backup",
+                "mnemonic",
+                "wallet",
+                "setup",
+                "authenticator",
+                "scratch",
+                "rescue",
+                "emergency",
+                "bip39",
+                "bip-39",
+                "2fa",
+                "mfa",
+                "totp",
+                "secret",
+                "wiederherstellungs",
+                "notfallcode",
+                "notfall-code",
+            ),
+            rb"\b(?:(?:seed|recovery|backup|mnemonic|wallet|setup|authenticator|scratch|rescue|emergency|bip-?39|"
+            rb"2fa|mfa|totp|secret)[ -]?"
+            rb"(?:phrase|words?|codes?|keys?|mnemonic)|mnemonic|bip-?39|wiederherstellungs\w*|notfall-?codes?)",
+        ),
+    ),
     _phrase,
     {"seed-phrase": "twelve or more words of a seed phrase", "recovery-codes": "recovery codes open an account"},
     (

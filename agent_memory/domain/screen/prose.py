@@ -7,10 +7,20 @@ from itertools import islice
 from typing import Any
 
 from agent_memory.domain.screen import names, values
+from agent_memory.domain.screen.locators import Locator, signs
 from agent_memory.domain.screen.rules import Structure, Window
 from agent_memory.domain.screen.search import Search
 from agent_memory.domain.screen.values import Look
-from agent_memory.domain.screen.words import ANNOUNCED, CODE_TEXT, PASSWORD, PASSWORD_TEXT, STOP_WORDS
+from agent_memory.domain.screen.words import (
+    ANNOUNCE_SIGNS,
+    ANNOUNCED,
+    CODE_OWNER,
+    CODE_TEXT,
+    KEY_OWNER,
+    PASSWORD,
+    PASSWORD_TEXT,
+    STOP_WORDS,
+)
 
 # The verb or sign that says "and this is it". A few words may stand before it ("for the printer web page").
 _SAYS = (
@@ -282,11 +292,18 @@ _WHY = {
     "stated-key": "a sentence states a key or token",
     "stated-code": "a sentence states a PIN or door code",
 }
+# From an announcement to the first sign or digit of its line: few words are without one and secret all the same.
+_TO_VALUE = (
+    rb"(?:[^\n0-9!#$%^*+@&?~\"'`=]{0,160}+[0-9!#$%^*+@&?~\"'`=]|"
+    rb"[^\n0-9!#$%^*+@&?~\"'`=]{0,160}(?:\xe3\x80[\x8c\x8e]|\xe2\x80[\x98\x9c\x9e]|\xc2\xab))"
+)
 STATED = Structure(
     "statement",
-    rb"(?i)"
-    + ANNOUNCED
-    + rb"[^\n0-9!#$%^*+@&?~\"'`=]*(?:[0-9!#$%^*+@&?~\"'`=]|\xe3\x80[\x8c\x8e]|\xe2\x80[\x98\x9c\x9e]|\xc2\xab)",
+    (
+        Locator(ANNOUNCE_SIGNS, ANNOUNCED + _TO_VALUE),
+        Locator(("key",), rb"keys?" + _TO_VALUE, KEY_OWNER),
+        Locator(("code", "combination", "combo"), rb"(?:code|combination|combo)" + _TO_VALUE, CODE_OWNER),
+    ),
     _stated,
     _WHY,
     (
@@ -315,10 +332,16 @@ STATED = Structure(
     _glance,
     cost=3,
 )
+_VERBS = signs("is as ist als est comme es como é è come")
 REVERSED = Structure(
     "reversed-statement",
-    rb"(?i)[^\s]*[0-9][^\s]*[ \t]+(?:is|as|ist|als|est|comme|es|como|\xc3\xa9|\xc3\xa8|come)[ \t]+[^\n.;:]*?"
-    + ANNOUNCED,
+    (
+        Locator(
+            tuple(f"{before}{verb}{after}" for verb in _VERBS for before in " \t" for after in " \t"),
+            rb"[ \t](?:" + "|".join(_VERBS).encode() + rb")[ \t]+[^\n.;:]{0,140}?" + ANNOUNCED,
+            rb"[ \t]*+[^\s0-9]{0,100}+[0-9]\S{0,60}+",
+        ),
+    ),
     _reversed,
     {},
     ("use Tundra{dig4}x as the admin password", "`{an32}` is the new api key"),

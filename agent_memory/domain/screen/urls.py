@@ -3,6 +3,7 @@
 import re
 
 from agent_memory.domain.screen import values
+from agent_memory.domain.screen.locators import Locator
 from agent_memory.domain.screen.rules import Structure, Window
 from agent_memory.domain.screen.values import Look
 from agent_memory.domain.screen.words import word_set
@@ -73,9 +74,17 @@ def _hook(place: Window) -> str | None:
     return None
 
 
+# Words of a path behind which a segment opens what it names.
+_OPENING = "token|tokens|key|keys|secret|secrets|ical|calendar|feed|feeds|reset|invite|magic|verify|activate"
 USERINFO = Structure(
     "userinfo",
-    rb"[\w+.-]*://(?:[^\s/?#@:\"'<>]*:[^\s@\"'<>]+|[\w~.-]{20,64})@",
+    (
+        Locator(
+            ("://",),
+            rb"://(?:[^\s/?#@:\"'<>]*+:[^\s@\"'<>]++|[\w~.-]{20,64}+)@",
+            rb"[\w+.-]{0,40}+",
+        ),
+    ),
     _userinfo,
     {"url-password": "an address holds a password"},
     ("postgres://memo:Lantern{dig4}@db/memo", "redis://:{an24}@cache:6379/0", "https://{an30}@git.example/x.git"),
@@ -89,7 +98,13 @@ USERINFO = Structure(
 )
 BARE_USERINFO = Structure(
     "bare-userinfo",
-    rb"[\w.+-]+[:/][^\s@/:\"'<>(]{4,64}@/{0,2}(?:tcp\(|unix\(|[\w.-]+)",
+    (
+        Locator(
+            ("@",),
+            rb"@/{0,2}(?:tcp\(|unix\(|[\w.-]+)",
+            rb"[^\s@/:\"'<>(]{4,64}+[:/][\w.+-]{1,64}+",
+        ),
+    ),
     _bare,
     {},
     ("proxy jdoe:Ous{dig6}x@proxy.corp:3128", "root:Marble{dig4}@tcp(db:3306)/app"),
@@ -98,8 +113,14 @@ BARE_USERINFO = Structure(
 )
 HOOK = Structure(
     "capability-url",
-    rb"(?i)(?:hooks?[\w.-]*|/(?:[a-z]+-)?(?:tokens?|keys?|secrets?|ical|calendar|feeds?|reset|invite|magic|"
-    rb"verify|activate))/[\w/%.@:~-]{16}",
+    (
+        Locator(("hook",), rb"hooks?[\w.-]*+/[\w/%.@:~-]{16}"),
+        Locator(
+            tuple(f"{word}/" for word in _OPENING.split("|")),
+            rb"(?:" + _OPENING.encode() + rb")/[\w/%.@:~-]{16}",
+            rb"(?:-[a-z]{1,40}+)?/",
+        ),
+    ),
     _hook,
     {"capability-url": "whoever has this URL may use it"},
     (

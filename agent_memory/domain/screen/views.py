@@ -27,7 +27,7 @@ MAX_UNDONE = 1 << 16
 MAX_NEAR_BYTES = 320 << 10
 # Of a KiB, in the engine's units: of looking for disguises, undoing them, joining lines, reading it for everything and
 # for tokens only.
-SCAN_COST, UNDO_COST, JOIN_COST, READ_COST, TOKENS_COST = 1, 3, 1, 2, 1
+SCAN_COST, UNDO_COST, JOIN_COST, READ_COST, TOKENS_COST, STRETCH_COST = 8, 24, 8, 16, 8, 6
 MAX_BACKSLASHES = 4  # before one escape: quoted twice over
 MAX_BLOBS = 512  # base64 runs decoded per text; a text of more is data, whose first runs say what it is
 
@@ -93,7 +93,7 @@ def readings(text: str, decode_blobs: Callable[[bytes], str], spend: Callable[[i
     data = text.encode("utf-8", "replace")  # a lone surrogate becomes "?", so that offsets stay
     near = stretches(data, _escaped())
     whole = len(near) > MAX_NEAR_BYTES  # then its structures are read once, undisguised
-    spend(_kib(SCAN_COST, data) + near.count(GAP))
+    spend(_kib(SCAN_COST, data) + STRETCH_COST * near.count(GAP))
     if not whole:
         spend(_kib(READ_COST, data))
         yield View(data, plain=True)
@@ -105,7 +105,7 @@ def readings(text: str, decode_blobs: Callable[[bytes], str], spend: Callable[[i
     known = [opened or data] if whole else [data, opened]
     near = GAP.join(stretches(each, _broken()) for each in known if each)
     tokens_only = len(near) > MAX_NEAR_BYTES
-    spend(_kib(JOIN_COST + (TOKENS_COST if tokens_only else READ_COST), near) + near.count(GAP))
+    spend(_kib(JOIN_COST + (TOKENS_COST if tokens_only else READ_COST), near) + STRETCH_COST * near.count(GAP))
     joined = _changed(near, _joined)
     if joined:
         yield View(joined, joined=True, tokens_only=tokens_only)
