@@ -9,7 +9,7 @@ from agent_memory.domain.screen.names import Promise
 from agent_memory.domain.screen.rules import Structure, Window
 from agent_memory.domain.screen.urls import is_stated
 from agent_memory.domain.screen.values import Look
-from agent_memory.domain.screen.words import IN_NAMES, NAMED
+from agent_memory.domain.screen.words import IN_NAMES, NAME_WORD
 
 _FIELD = re.compile(
     r"(?i)(?:name|key|id|variable|param\w*|field|setting|label)[\"']?[ \t]*[:= >][ \t]*[\"']?([\w.-]+)[\"']?"
@@ -98,7 +98,7 @@ PAIR = Structure(
      'variable "db_password" {\n  type = string\n  default = "Xy{an12}"\n}'),
     ("- name: DB_PASSWORD\n  valueFrom:\n    secretKeyRef:\n      name: pg",),
     shape=rb"(?:name|key|id|variable|param\w*|field|setting|label)[\"']?[ \t]*[:= >][ \t]*[\"']?[\w.-]*"
-    + b"(?:" + "|".join(IN_NAMES).encode() + b")"
+    + NAME_WORD
     + rb"[\w.-]*[\"']?[^{}<>=:]*[{,\s>/]+[^{}<>]*?[\"']?\b(?:value|default|val|content|text|password)[\"']?[ \t]*[:=>]",
 )  # fmt: skip
 TABLE = Structure(
@@ -106,7 +106,7 @@ TABLE = Structure(
     (
         Locator(
             IN_NAMES,
-            NAMED + rb"[^\n:=]{1,300}+\n"
+            rb"[^\n:=]{1,300}+\n"
             rb"(?:[ \t]*+\|?[ \t]*+:?--[-:| \t]*+\n|[^\n|:=][^\n|:=,;\t]{0,200}+[,;\t])",
         ),
     ),
@@ -139,7 +139,7 @@ HEADING = Structure(
     (
         Locator(
             IN_NAMES,
-            NAMED + rb"[\w\x80-\xff]{1,64}+(?: \w{1,64}+)?+[ \t:*`]{0,40}+\r?\n[-=~#\s>*`]{0,200}[\"'`]?"
+            rb"[\w\x80-\xff]{1,64}+(?: \w{1,64}+)?+[ \t:*`]{0,40}+\r?\n[-=~#\s>*`]{0,200}[\"'`]?"
             rb"[\w+/=.~:!@#$%^&*-]{8}",
         ),
     ),

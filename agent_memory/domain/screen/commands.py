@@ -9,7 +9,7 @@ from agent_memory.domain.screen.names import Promise
 from agent_memory.domain.screen.rules import Structure, Window
 from agent_memory.domain.screen.urls import is_stated
 from agent_memory.domain.screen.values import Look
-from agent_memory.domain.screen.words import IN_NAMES, NAMED
+from agent_memory.domain.screen.words import IN_NAMES
 
 # Tools that take a password: by their whole name, and by its beginning where several share it.
 _TOOLS = (
@@ -140,7 +140,7 @@ FLAG = Structure(
     (
         Locator(
             IN_NAMES,
-            NAMED + rb"[\w\x80-\xff-]{1,64}+(?:[ \t]+|[\"'],?[ \t]*[\"']?)",
+            rb"[\w\x80-\xff-]{1,64}+(?:[ \t]+|[\"'],?[ \t]*[\"']?)",
             rb"[\w.-]{0,64}(?:(?:--?|/)(?:\Z|[\s\"'`(\[,])|[ \t]+" + backwards("set|setx|setenv|put") + rb"\b)",
         ),
     ),

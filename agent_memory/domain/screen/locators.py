@@ -44,6 +44,14 @@ def signs(words: str) -> tuple[str, ...]:
     return tuple(words.split())
 
 
+_ENDS = " \t\r\n\"'`*_])}=:-|>,.;/<&0123456789"
+
+
+def ended(words: str) -> tuple[str, ...]:
+    """Signs for words too short to look for inside others: each with every character that may follow a name's word."""
+    return tuple(word + end for word in words.split() for end in _ENDS)
+
+
 def backwards(words: str) -> bytes:
     """An alternation of words (`a|b`) as it reads from its end, for `Locator.before`."""
     return b"(?:" + b"|".join(re.escape(word.encode()[::-1]) for word in words.split("|")) + b")"

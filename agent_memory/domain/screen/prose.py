@@ -33,6 +33,7 @@ _VALUE = re.compile(r"[\s\"'`“„«「『‘*(_]*(?P<value>[!-~À-ž€£§]{4
 _ENDED = re.compile(r"(?:s|es|e|en|n|er)?(?![\w./}(\[$?&@-])|(?:s|es|e|en|n|er)?[.?!]?(?:\s|$)")
 _ENDING = re.compile(r"^(?:s|es|e|en|n|er)\b")
 _ESCAPED_END = re.compile(r"\\n(?=[ \\])")  # of an indented or empty line in a JSON string, and not a path
+_CLAUSE = re.compile(r"[^\n.;:]{0,160}")
 _CLAUSE_END = re.compile(r"[.;!?](?:\s|$)")
 _GLUABLE = re.compile(r"(?i)passwor|kennwor|schl|token|code")
 _NO_SECRET = re.compile(
@@ -270,7 +271,7 @@ def _in_quotes(gap: str, value: str, password: bool) -> bool:
 
 
 def _reversed(place: Window) -> str | None:
-    text = place.text
+    text = place.text + _CLAUSE.match(place.after).group()  # type: ignore[union-attr]  # it matches nothing, too
     for start, end in announced_in(text, 0):
         found = _REVERSED.search(text[max(0, start - 140) : start])
         if found:
@@ -300,9 +301,10 @@ _TO_VALUE = (
 STATED = Structure(
     "statement",
     (
-        Locator(ANNOUNCE_SIGNS, ANNOUNCED + _TO_VALUE),
-        Locator(("key",), rb"keys?" + _TO_VALUE, KEY_OWNER),
-        Locator(("code", "combination", "combo"), rb"(?:code|combination|combo)" + _TO_VALUE, CODE_OWNER),
+        Locator(ANNOUNCE_SIGNS, _TO_VALUE),
+        Locator(("wpa2 key", "wpa2-key"), rb"wpa2" + _TO_VALUE),
+        Locator(("key",), _TO_VALUE, KEY_OWNER),
+        Locator(("code", "combination", "combo"), _TO_VALUE, CODE_OWNER),
     ),
     _stated,
     _WHY,
@@ -338,7 +340,7 @@ REVERSED = Structure(
     (
         Locator(
             tuple(f"{before}{verb}{after}" for verb in _VERBS for before in " \t" for after in " \t"),
-            rb"[ \t](?:" + "|".join(_VERBS).encode() + rb")[ \t]+[^\n.;:]{0,140}?" + ANNOUNCED,
+            rb"[ \t]\S+[ \t]",
             rb"[ \t]*+[^\s0-9]{0,100}+[0-9]\S{0,60}+",
         ),
     ),

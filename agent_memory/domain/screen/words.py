@@ -2,7 +2,7 @@
 
 import re
 
-from agent_memory.domain.screen.locators import backwards, signs
+from agent_memory.domain.screen.locators import backwards, ended, signs
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -11,14 +11,16 @@ def word_set(text: str) -> frozenset[str]:
 
 
 # Substrings of names, for `name = value`. Case is folded for ASCII only, so other scripts list both cases.
-IN_NAMES = signs(
-    "pass pwd pw psk secret token key auth cred pin puk otp sid sess cookie sig sas jwt seed mnemonic code login "
+_NAMES = (
+    "pass pwd psk secret token key auth cred cookie jwt seed mnemonic code login "
     "appid bearer dsn kennw contrase clave senha chave segredo mdp jeton clé wachtwoord sleutel hasł haslo klucz "
-    "lösenord csrf xsrf pat saml irk ltk webhook geheim schlüssel schluessel heslo parola access пароль Пароль ПАРОЛЬ "
-    "ключ Ключ токен Токен секрет 密码 密碼 口令 密钥 密鑰 秘钥 令牌 凭证 パスワード 暗証 トークン 鍵 キー 비밀번호 암호 토큰 키"
+    "lösenord csrf xsrf saml webhook geheim schlüssel schluessel heslo parola access пароль Пароль ПАРОЛЬ "
+    "ключ Ключ токен Токен секрет 密码 密碼 口令 密钥 密鑰 秘钥 令牌 凭证 パスワード 暗証 トークン 鍵 キー 비밀번호 암호 토큰 키 "
+    "sess signature pincode"
 )
-# What a name found by such a sign begins with: `pat` is no path and no pattern.
-NAMED = rb"(?!pat(?!s?\b|[_0-9]))"
+# Signs of names, and an alternation of the words for a pattern that looks for them inside.
+IN_NAMES = (*signs(_NAMES), *ended("pw pin puk otp sid sig sas pat pats irk ltk"))
+NAME_WORD: bytes = rf"(?:{'|'.join(signs(_NAMES))}|pw|pin|puk|otp|sid|sig|sas|pat(?:s?\b|[_0-9])|irk|ltk)".encode()
 # Words of prose that announce a password: any stated value after them is refused.
 ANNOUNCE_STRONGLY = (
     r"password|passwd|passwort|passphrase|passcode|pass-phrase|pw|pwd|psk|kennwort|losungswort|wachtwoord|"
@@ -52,22 +54,25 @@ _CODE_PHRASES = (
 
 PASSWORD: bytes = f"(?:{ANNOUNCE_STRONGLY})".encode()
 ANNOUNCED: bytes = f"(?:{ANNOUNCE_STRONGLY}|{_KEY_PHRASES}|{_CODE_PHRASES})".encode()
-# The signs of the same words, and what may stand before some: their patterns begin with the sign.
+# Signs of the same words, and what may stand before some. A sign may be more than its word: the judge reads the words.
 ANNOUNCE_SIGNS = (
     *signs(
-        "pass pw psk kennwort losungswort wachtwoord contrase senha palavra hasł haslo lösenord adgangskode paro mdp "
-        "clave wifi wi-fi wlan wpa пароль Пароль ПАРОЛЬ şifre salasana jelsz heslo lozinka geslo Κωδικός κωδικός "
-        "รหัสผ่าน סיסמה पासवर्ड 密码 密碼 口令 密語 パスワード 暗証 비밀번호 암호 token secret credential schlüssel "
-        "schluessel clé jeton chave llave segredo chiave sleutel klucz ключ Ключ токен Токен секрет pat 密钥 密鑰 秘钥 "
-        "令牌 トークン 秘密鍵 비밀키 토큰 apiキー login creds zugangsdaten 账号 帐号 account pin puk código codice "
-        "人机码 门锁码"
+        "passw passphrase passcode pass-phrase passord pwd psk kennwort losungswort wachtwoord contrase senha palavra-p "
+        "hasł haslo lösenord adgangskode parol parool mdp clave wifi wi-fi wlan пароль Пароль ПАРОЛЬ şifre salasana jelsz "
+        "heslo lozinka geslo Κωδικός κωδικός รหัสผ่าน סיסמה पासवर्ड 密码 密碼 口令 密語 パスワード 暗証 비밀번호 암호 token secret "
+        "credential schlüssel schluessel clé jeton chave llave segredo chiave sleutel klucz ключ Ключ токен Токен секрет "
+        "密钥 密鑰 秘钥 令牌 トークン 秘密鍵 비밀키 토큰 apiキー login creds zugangsdaten 账号 帐号 account código codice 人机码 "
+        "门锁码"
     ),
+    *ended("pw pat pats pin puk"),
     "mot de",
     "mots de",
     "mot-de",
     "mots-de",
     "network key",
     "network-key",
+    "wpa key",
+    "wpa-key",
     "mật khẩu",
     "kata sandi",
     "كلمة",
