@@ -11,6 +11,7 @@ from agent_memory.domain.screen.urls import is_stated
 from agent_memory.domain.screen.values import Look
 from agent_memory.domain.screen.words import IN_NAMES, NAME_WORD
 
+_OF_CODE = re.compile(r"[\"'(){}=]")
 _FIELD = re.compile(
     r"(?i)(?:name|key|id|variable|param\w*|field|setting|label)[\"']?[ \t]*[:= >][ \t]*[\"']?([\w.-]+)[\"']?"
 )
@@ -30,11 +31,11 @@ def _pair(place: Window) -> str | None:
 
 def _table(place: Window) -> str | None:
     """Rows under a header that has a credential's column, of Markdown or comma-separated tables."""
-    lines = (place.before.rpartition("\n")[2] + place.text + place.after).splitlines()
-    header = lines[0]
+    header = place.before.rpartition("\n")[2] + place.text.partition("\n")[0]
     mark = next((mark for mark in "|\t;," if mark in header), None)
-    if mark is None or (mark != "|" and re.search(r"[\"'(){}=]", header)):
+    if mark is None or (mark != "|" and _OF_CODE.search(header)):
         return None
+    lines = (place.text + place.after).splitlines()
     columns = [cell.strip(' *`"') for cell in header.split(mark)]
     wanted = [(i, name) for i, name in enumerate(columns) if len(name) < 40 and names.promise(name) >= Promise.KEY]
     for row in lines[1:12]:

@@ -3,14 +3,14 @@
 import functools
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from agent_memory.domain.screen import blocks, commands, headers, phrases, prose, urls, values
 from agent_memory.domain.screen.assign import STRUCTURE as ASSIGNMENT
 from agent_memory.domain.screen.locators import Finder
-from agent_memory.domain.screen.rules import Rule, Structure, is_live, surroundings, window
+from agent_memory.domain.screen.rules import Rule, Structure, is_live, window
 from agent_memory.domain.screen.tokens import SHARED_SHAPES, VENDOR_TOKENS
 from agent_memory.domain.screen.views import (
     BLOB_PATTERN,
@@ -33,7 +33,8 @@ MAX_COST = 45_000
 SIGN_COST = 1  # of looking at a sign
 PLACE_COST = 6  # of a glance at a place; `Structure.cost` more where it is judged
 SHAPE_COST = 20  # of looking for one shape in a block
-Kind = TypeVar("Kind", Rule, Structure)
+Kind = Rule | Structure
+Place = tuple[Kind, int, int]  # what may stand there, its first offset and its end
 # What RE2 may keep of one compiled automaton; with too little it forgets states over and over, and is fifty times
 # slower. Plain text fills a hundredth.
 TABLE_BYTES = 32 << 20
@@ -88,20 +89,6 @@ class Work:
 
     cost: int = 0
     bounded: bool = True
-    # Readings repeat most of their places, so a place is judged once: structure, whether lines were joined, and bytes.
-    judged: dict[tuple[str, bool, tuple[bytes, bytes, bytes]], str | None] = field(default_factory=dict)
-
-    def judge(self, structure: Structure, parts: tuple[bytes, bytes, bytes], *, joined: bool) -> str | None:
-        """The judgement of a place, its cost counted. Raises: TooDense: as `spend` does."""
-        key = (structure.name, joined, parts)
-        if key in self.judged:
-            self.spend(PLACE_COST)
-            return self.judged[key]
-        place = window(parts, joined=joined)
-        told = structure.glance(place)
-        self.spend(PLACE_COST + (structure.cost if told else 0))
-        self.judged[key] = structure.judge(place) if told else None
-        return self.judged[key]
 
     def spend(self, cost: int) -> None:
         """Count what something will cost. Raises: TooDense: no text may cost so much; it is not counted then."""
@@ -110,8 +97,8 @@ class Work:
         self.cost += cost
 
 
-class Places(Generic[Kind]):
-    """Where rules or structures may stand in a reading: by their signs, and by the shapes that no sign tells."""
+class Places:
+    """Where rules and structures may stand in a reading: by their signs, and by the shapes that no sign tells."""
 
     def __init__(self, kinds: Sequence[Kind]) -> None:
         import re2  # here and not above: a start that screens nothing need not pay for it
@@ -127,13 +114,13 @@ class Places(Generic[Kind]):
             self._holds.Add(shape.pattern)
         self._holds.Compile()
 
-    def of(self, data: bytes, work: Work) -> Iterator[tuple[Kind, int, int]]:
-        """Every place with its first and its last offset."""
+    def of(self, data: bytes, work: Work) -> Iterator[Place]:
+        """Every place of every kind."""
         yield from self._finder.places(data, lambda signs: work.spend(signs * SIGN_COST))
         if self._shapes:
             yield from self._shaped(data, work)
 
-    def _shaped(self, data: bytes, work: Work) -> Iterator[tuple[Kind, int, int]]:
+    def _shaped(self, data: bytes, work: Work) -> Iterator[Place]:
         read = [0] * len(self._shapes)  # how far each kind's places reach
         for begin in range(0, len(data), BLOCK_BYTES):
             end = begin + BLOCK_BYTES
@@ -153,9 +140,9 @@ class Screen:
 
     rules: tuple[Rule, ...]
     structures: tuple[Structure, ...]
-    tokens: Places[Rule]
-    places: Places[Structure]
-    places_across: Places[Structure]  # of the structures that hold where lines were joined
+    places: Places
+    places_across: Places  # of the tokens, and of the structures that hold where lines were joined
+    tokens: Places
     marker: Any
     blob: Any
 
@@ -173,9 +160,16 @@ class Screen:
             data = view.data
             for match in self.marker.finditer(data):
                 yield _hit(MARKER, data, match.start(), match.end(), view)
-            yield from self._tokens(data, view, work)
-            if not view.tokens_only:
-                yield from self._structures(data, view, work)
+            kinds = self.tokens if view.tokens_only else self.places_across if view.joined else self.places
+            places = list(kinds.of(data, work))
+            for rule, start, end in places:
+                if isinstance(rule, Rule) and _is_token(rule, data, start, end, work):
+                    yield _hit(rule.name, data, start, end, view)
+            for structure, start, end in places:
+                if isinstance(structure, Structure):
+                    name = _judged(structure, data, start, end, view, work)
+                    if name is not None:
+                        yield _hit(name, data, start, end, view)
 
     def is_marked(self, text: str) -> bool:
         """Whether the do-not-store marker stands in any reading of the text, or may stand where none can be built."""
@@ -189,20 +183,19 @@ class Screen:
         found = (decoded_text(match.group().decode()) for match in islice(self.blob.finditer(data), MAX_BLOBS))
         return "\n".join(blob for blob in found if blob is not None)
 
-    def _tokens(self, data: bytes, view: View, work: Work) -> Iterator[Hit]:
-        for rule, start, end in self.tokens.of(data, work):
-            work.spend(PLACE_COST)
-            if rule.vendor and (data[end : end + 1] == b"+" or data[start - 1 : start] == b"+"):
-                continue  # three letters and luck, inside base64
-            if token_is_live(rule.name, data[start:end].decode("utf-8", "ignore")):
-                yield _hit(rule.name, data, start, end, view)
 
-    def _structures(self, data: bytes, view: View, work: Work) -> Iterator[Hit]:
-        places = self.places_across if view.joined else self.places
-        for structure, start, end in places.of(data, work):
-            name = work.judge(structure, surroundings(data, start, end), joined=view.joined)
-            if name is not None:
-                yield _hit(name, data, start, end, view)
+def _is_token(rule: Rule, data: bytes, start: int, end: int, work: Work) -> bool:
+    work.spend(PLACE_COST)
+    if rule.vendor and (data[end : end + 1] == b"+" or data[start - 1 : start] == b"+"):
+        return False  # three letters and luck, inside base64
+    return token_is_live(rule.name, data[start:end].decode("utf-8", "ignore"))
+
+
+def _judged(structure: Structure, data: bytes, start: int, end: int, view: View, work: Work) -> str | None:
+    place = window(data, start, end, joined=view.joined)
+    told = structure.glance(place)
+    work.spend(PLACE_COST + (structure.cost if told else 0))
+    return structure.judge(place) if told else None
 
 
 _PUBLIC_PREFIXES = word_set(
@@ -242,12 +235,13 @@ def compile_screen(rules: tuple[Rule, ...] = TOKEN_RULES, structures: tuple[Stru
     """Compile a rule table; some 50 ms, so callers keep the result."""
     import re2
 
+    across = [structure for structure in structures if structure.name in _ACROSS_LINES]
     return Screen(
         rules,
         structures,
+        Places([*rules, *structures]),
+        Places([*rules, *across]),
         Places(rules),
-        Places(structures),
-        Places([structure for structure in structures if structure.name in _ACROSS_LINES]),
         re2.compile(MARKER_PATTERN),
         re2.compile(BLOB_PATTERN),
     )

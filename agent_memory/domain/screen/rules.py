@@ -40,17 +40,14 @@ class Window(NamedTuple):
     joined: bool = False  # lines were joined, so a short value may be the sum of two words
 
 
-def surroundings(data: bytes, start: int, end: int) -> tuple[bytes, bytes, bytes]:
-    """What a judge reads of a place: the bytes before data[start:end], the located ones, and those behind."""
+def window(data: bytes, start: int, end: int, *, joined: bool) -> Window:
+    """The place at data[start:end] and what a judge reads around it, cut at whole characters."""
     shown = min(end, start + BEFORE_BYTES + AFTER_BYTES)
-    return data[max(0, start - BEFORE_BYTES) : start], data[start:shown], data[end : end + AFTER_BYTES]
-
-
-def window(parts: tuple[bytes, bytes, bytes], *, joined: bool) -> Window:
-    """Surroundings as text, cut at whole characters."""
-    before, text, after = parts
     return Window(
-        before.decode("utf-8", "ignore"), text.decode("utf-8", "ignore"), after.decode("utf-8", "ignore"), joined
+        data[max(0, start - BEFORE_BYTES) : start].decode("utf-8", "ignore"),
+        data[start:shown].decode("utf-8", "ignore"),
+        data[end : end + AFTER_BYTES].decode("utf-8", "ignore"),
+        joined,
     )
 
 

@@ -5,7 +5,6 @@ characters, a terminal wraps a key over two lines. Each reading is built in line
 sign of its disguise, so that plain text is read once.
 """
 
-import base64
 import binascii
 import functools
 import html
@@ -230,6 +229,8 @@ def _text_or(data: bytes, otherwise: str) -> str:
 
 
 _URL_SAFE = bytes.maketrans(b"-_", b"+/")
+_CONTROLS_IN_BYTES = bytes([*range(9), *range(14, 32), 127])
+_HEAD = 16  # characters of base64 that tell most identifiers and images from a text
 _SAMPLE = 200  # characters of a decoded blob that say what it is
 
 
@@ -238,15 +239,20 @@ def decoded_text(blob: str) -> str | None:
     if not blob.isascii():
         return None
     body = blob.encode().translate(_URL_SAFE, b" \t\r\n\f\v>=")
+    if len(body) >= _HEAD and _is_binary(binascii.a2b_base64(body[:_HEAD])):
+        return None
     body = body[: len(body) // 4 * 4] if len(body) % 4 == 1 else body + b"=" * (-len(body) % 4)
     try:
-        head = base64.b64decode(body[:16])
-        if any(byte < 9 or 13 < byte < 32 or byte == 127 for byte in head):
-            return None
-        data = base64.b64decode(body)
-    except (binascii.Error, ValueError):
+        data = binascii.a2b_base64(body)
+    except binascii.Error:
+        return None
+    if _is_binary(data[: _HEAD * 3 // 4]):
         return None
     sample = data[: 4 * _SAMPLE].decode("utf-8", "replace")[:_SAMPLE]
     printable = sum(map(str.isprintable, sample)) + sample.count("\n") + sample.count("\t")
     readable = printable >= 0.97 * len(sample) and sample.count("\ufffd") <= 1
     return data.decode("utf-8", "replace") if readable else None
+
+
+def _is_binary(data: bytes) -> bool:
+    return len(data.translate(None, _CONTROLS_IN_BYTES)) < len(data)
