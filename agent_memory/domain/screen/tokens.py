@@ -138,8 +138,8 @@ VENDOR_TOKENS: tuple[Rule, ...] = (
         "mail-key",
         (
             Locator(
-                signs("sg. key- sk xkeysib- re_"),
-                rb"\b(?:sg\.[\w-]{16,}\.[\w-]{16,}|key-[a-f0-9]{32}\b|sk[a-f0-9]{32}\b|"
+                signs("sg. key- xkeysib- re_"),
+                rb"\b(?:sg\.[\w-]{16,}\.[\w-]{16,}|key-[a-f0-9]{32}\b|"
                 rb"xkeysib-[a-f0-9]{64}-[a-z0-9]{10,}|re_[a-z0-9]{6,10}_[a-z0-9]{18,})",
             ),
             Locator(("-us",), rb"-us\d{1,2}\b", rb"[a-f0-9]{32}\b"),
@@ -147,6 +147,7 @@ VENDOR_TOKENS: tuple[Rule, ...] = (
         "a key of a mail or message service",
         ("SG.{an22}.{an43}", "key-{hex32}", "{hex32}-us14", "SK{hex32}", "re_{an8}_{an24}"),
         ("primary-key-of-the-table",),
+        shape=rb"\bsk[a-f0-9]{32}\b",
     ),
     Rule(
         "telegram-bot-token",
@@ -172,7 +173,7 @@ VENDOR_TOKENS: tuple[Rule, ...] = (
                     "hvs. hvb. hvr. dp. ops_eyj doo_v1_ dop_v1_ dor_v1_ tskey- dapi figd_ pmak- sbp_ sb_secret_ "
                     "pat-na pat-eu pat-ap atatt3 atctt3 atbb lin_ ntn_ secret_ shpat_ shpca_ shppa_ shpss_ shpua_ "
                     "glsa_ glc_ nrak- nrii- nraa- sntrys_ sntryu_ phx_ eaa pscale_ dt0 ltai akid hrku- fm0_ fm1_ fm2_ "
-                    "fm3_ fm4_ fm5_ fm6_ fm7_ fm8_ fm9_ cfpat- bkua_ ccipat_ pat sl. tfp_ sqp_ squ_ ory_ v1.0- nsec1 "
+                    "fm3_ fm4_ fm5_ fm6_ fm7_ fm8_ fm9_ cfpat- bkua_ ccipat_ sl. tfp_ sqp_ squ_ ory_ v1.0- nsec1 "
                     "xprv age-secret-key- sk.eyj duffel_ rnd_ ghost_ atlasv1. cmvmdg 0x4aaaaaaa ak_ pk_ api- rk- sg_ "
                     "sgp_ zpka_ vercel_ cf ddapi_ tk_ waka_"
                 ),
@@ -186,7 +187,7 @@ VENDOR_TOKENS: tuple[Rule, ...] = (
                 rb"dt0[a-z]\d\d\.[a-z0-9]{20,}|"
                 rb"ltai[a-z0-9]{14,22}\b|akid[a-z0-9]{32}\b|hrku-[\w-]{30,}|fm\d_[\w+/=-]{40,}|cfpat-[\w-]{40,}|"
                 rb"bkua_[a-f0-9]{40}|"
-                rb"ccipat_[\w-]{40,}|pat[a-z0-9]{14}\.[a-f0-9]{64}|sl\.[\w-]{60,}|tfp_[\w-]{40,}|sqp_[a-f0-9]{40}|"
+                rb"ccipat_[\w-]{40,}|sl\.[\w-]{60,}|tfp_[\w-]{40,}|sqp_[a-f0-9]{40}|"
                 rb"squ_[a-f0-9]{40}|"
                 rb"ory_[a-z]{2}_[\w-]{40,}|v1\.0-[a-f0-9]{24}-[a-f0-9]{100,}|nsec1[a-z0-9]{50,}|"
                 rb"xprv[a-z0-9]{100,}|age-secret-key-[a-z0-9]{50,}|sk\.eyj[\w-]+\.[\w-]{20,}|duffel_(?:live|test)_[\w-]{40,}|"
@@ -202,6 +203,7 @@ VENDOR_TOKENS: tuple[Rule, ...] = (
         "a token in the shape of a well-known hosted service",
         ("hvs.{an90}", "dop_v1_{hex64}", "tskey-auth-{an17}-{an32}", "dapi{hex32}", "shpat_{hex32}", "lin_api_{an40}"),
         ("secret_scanning_push_protection_enabled_for_all_repos", "sl.txt"),
+        shape=rb"\bpat[a-z0-9]{14}\.[a-f0-9]{64}",
     ),
 )
 

@@ -41,6 +41,7 @@ _FOLDABLES = f"[{_WIDE}{_OTHERS}]"
 _MAY_FOLD = Search(_FOLDABLES)  # `re` takes 13 ms for a mebibyte, RE2 one
 _INVISIBLE_RUN = re.compile(f"[{_INVISIBLE}]+")
 _HYPHEN = re.compile(f"[{_HYPHENS}]")
+_FOLDABLE_RUN = re.compile(f"{_FOLDABLES}+")
 # The marker in RE2 syntax: any hyphen, a soft one included, and invisible characters or a line break anywhere inside.
 _INSIDE = f"(?:[{_INVISIBLE}]|[\\\\\"']?\\r?\\n[ \\t>|*+\"']*)*"
 MARKER_PATTERN = "(?i)d{z}o{z}{h}{z}n{z}o{z}t{z}{h}{z}s{z}t{z}o{z}r{z}e".replace("{z}", _INSIDE).replace(
@@ -52,7 +53,7 @@ BLOB_PATTERN = r"[A-Za-z0-9+/_-]{16,}(?:\r?\n[ \t>]*[A-Za-z0-9+/_-]{16,})*={0,2}
 # Each by its sign, which `re` skips to; a run of backslashes is taken whole, so that a long one is looked at once, and
 # its last four belong to the escape.
 _ESCAPES = (
-    ("", re.compile(f"({_FOLDABLES}+)")),  # has no sign but that it is not ASCII
+    ("", re.compile(r"([^\x00-\x7f]+)")),  # has no sign but that it is not ASCII; `re` is slow with many ranges
     ("&", re.compile(r"(&(?:\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]{2,8}\d?);)")),
     ("%", re.compile(r"(%[0-9A-Fa-f]{2}(?:%[0-9A-Fa-f]{2})*+)")),
     (
@@ -195,7 +196,7 @@ _CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "b": " "}
 def _unescape(escape: str) -> str:
     """One escape decoded, one run of look-alikes folded; itself when it does not stand for text."""
     if not escape.isascii():
-        return unicodedata.normalize("NFKC", _HYPHEN.sub("-", _INVISIBLE_RUN.sub("", escape)))
+        return _FOLDABLE_RUN.sub(_folded, escape)
     if escape[0] == "&":
         return html.unescape(escape)
     if escape[0] == "%":
@@ -205,6 +206,10 @@ def _unescape(escape: str) -> str:
         return escape
     kept = "\\" * (len(escape) - len(bare) - MAX_BACKSLASHES)
     return kept + _unescape_bare(bare, escape[len(kept) :])
+
+
+def _folded(run: re.Match[str]) -> str:
+    return unicodedata.normalize("NFKC", _HYPHEN.sub("-", _INVISIBLE_RUN.sub("", run.group())))
 
 
 def _unescape_bare(bare: str, escape: str) -> str:
