@@ -12,7 +12,8 @@ from agent_memory.domain.screen.rules import Structure, Window
 from agent_memory.domain.screen.search import Search
 from agent_memory.domain.screen.values import Look
 from agent_memory.domain.screen.words import (
-    ANNOUNCE_SIGNS,
+    ANNOUNCE_OTHERS,
+    ANNOUNCE_WORDS,
     ANNOUNCED,
     CODE_OWNER,
     CODE_TEXT,
@@ -293,6 +294,9 @@ _WHY = {
     "stated-key": "a sentence states a key or token",
     "stated-code": "a sentence states a PIN or door code",
 }
+# A word of prose and no piece of an identifier, as `_is_word` judges it.
+_WORD_END = rb"(?=[a-z]{2,24}+(?:(?![\w./}(\[$?&@-])|[.?!]?(?:\s|\Z)))"
+_A_WORD = rb"(?<![_./${\\=@])" + _WORD_END
 # From an announcement to the first sign or digit of its line: few words are without one and secret all the same.
 _TO_VALUE = (
     rb"(?:[^\n0-9!#$%^*+@&?~\"'`=]{0,160}+[0-9!#$%^*+@&?~\"'`=]|"
@@ -301,9 +305,10 @@ _TO_VALUE = (
 STATED = Structure(
     "statement",
     (
-        Locator(ANNOUNCE_SIGNS, _TO_VALUE),
+        Locator(ANNOUNCE_WORDS, _A_WORD + _TO_VALUE),
+        Locator(ANNOUNCE_OTHERS, _TO_VALUE),
         Locator(("wpa2 key", "wpa2-key"), rb"wpa2" + _TO_VALUE),
-        Locator(("key",), _TO_VALUE, KEY_OWNER),
+        Locator(("key",), _WORD_END + _TO_VALUE, KEY_OWNER),
         Locator(("code", "combination", "combo"), _TO_VALUE, CODE_OWNER),
     ),
     _stated,

@@ -54,17 +54,22 @@ _CODE_PHRASES = (
 
 PASSWORD: bytes = f"(?:{ANNOUNCE_STRONGLY})".encode()
 ANNOUNCED: bytes = f"(?:{ANNOUNCE_STRONGLY}|{_KEY_PHRASES}|{_CODE_PHRASES})".encode()
-# Signs of the same words, and what may stand before some. A sign may be more than its word: the judge reads the words.
-ANNOUNCE_SIGNS = (
+# Signs of the same words: letters alone, other scripts and phrases, and what may stand before some. A sign may be more
+# than its word: the judge reads the words.
+ANNOUNCE_WORDS = (
     *signs(
-        "passw passphrase passcode pass-phrase passord pwd psk kennwort losungswort wachtwoord contrase senha palavra-p "
-        "hasł haslo lösenord adgangskode parol parool mdp clave wifi wi-fi wlan пароль Пароль ПАРОЛЬ şifre salasana jelsz "
-        "heslo lozinka geslo Κωδικός κωδικός รหัสผ่าน סיסמה पासवर्ड 密码 密碼 口令 密語 パスワード 暗証 비밀번호 암호 token secret "
-        "credential schlüssel schluessel clé jeton chave llave segredo chiave sleutel klucz ключ Ключ токен Токен секрет "
-        "密钥 密鑰 秘钥 令牌 トークン 秘密鍵 비밀키 토큰 apiキー login creds zugangsdaten 账号 帐号 account código codice 人机码 "
-        "门锁码"
+        "passwor passwd passphrase passcode passord pwd psk kennwort losungswort wachtwoord contrase senha haslo "
+        "adgangskode parol parool mdp clave wifi wlan salasana heslo lozinka geslo token secret credential schluessel "
+        "jeton chave llave segredo chiave sleutel klucz login creds zugangsdaten account codice"
     ),
     *ended("pw pat pats pin puk"),
+)
+ANNOUNCE_OTHERS = (
+    *signs(
+        "pass-phrase palavra-p hasł lösenord wi-fi пароль Пароль ПАРОЛЬ şifre jelsz Κωδικός κωδικός รหัสผ่าน סיסמה "
+        "पासवर्ड 密码 密碼 口令 密語 パスワード 暗証 비밀번호 암호 schlüssel clé ключ Ключ токен Токен секрет 密钥 密鑰 "
+        "秘钥 令牌 トークン 秘密鍵 비밀키 토큰 apiキー 账号 帐号 código 人机码 门锁码"
+    ),
     "mot de",
     "mots de",
     "mot-de",
