@@ -17,16 +17,23 @@ _FIELD = re.compile(
 )
 
 
+# From a field's name to its value: into the braces or the tag that follow, or on among the fields beside it.
+_VALUE_OF = re.compile(
+    r"(?i)(?:(?=[^{}<>=:]*[,\s/])|[^{}<>=:]*+[{>][{,\s>/]*+)[^{}<>]*?[\"']?\b(?:value|default|val|content|text|password)"
+    r"[\"']?[ \t]*[:=>]"
+)
+
+
 def _pair(place: Window) -> str | None:
     """`name: DB_PASSWORD` and `value: x`, however far apart up to 200 characters."""
-    near = place.text[-220:]
-    fields = [found for found in _FIELD.finditer(near) if names.promise(found.group(1)) >= Promise.KEY]
-    if not fields:
+    field = _FIELD.match(place.text)
+    stated = _VALUE_OF.match(place.after)
+    if field is None or stated is None or names.promise(field.group(1)) < Promise.KEY:
         return None
-    value, quoted, rest = value_at(place.after)
+    value, quoted, rest = value_at(place.after[stated.end() :])
     value = value.rstrip("}])")
     alone = quoted or not rest.strip(" ") or rest[:1] in "\n\r<"
-    return named_value(fields[-1].group(1), value, quoted=quoted, alone=alone)
+    return named_value(field.group(1), value, quoted=quoted, alone=alone)
 
 
 def _table(place: Window) -> str | None:
@@ -100,7 +107,7 @@ PAIR = Structure(
     ("- name: DB_PASSWORD\n  valueFrom:\n    secretKeyRef:\n      name: pg",),
     shape=rb"(?:name|key|id|variable|param\w*|field|setting|label)[\"']?[ \t]*[:= >][ \t]*[\"']?[\w.-]*"
     + NAME_WORD
-    + rb"[\w.-]*[\"']?[^{}<>=:]*[{,\s>/]+[^{}<>]*?[\"']?\b(?:value|default|val|content|text|password)[\"']?[ \t]*[:=>]",
+    + rb"[\w.-]*[\"']?",
 )  # fmt: skip
 TABLE = Structure(
     "table",

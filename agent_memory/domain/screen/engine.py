@@ -39,8 +39,8 @@ Place = tuple[Kind, int, int]  # what may stand there, its first offset and its 
 # slower. Plain text fills a hundredth.
 TABLE_BYTES = 32 << 20
 # Shapes are looked for in blocks, each with the beginning of the next: what begins in a block is read so far.
-BLOCK_BYTES = 16384
-OVERLAP_BYTES = 2048
+BLOCK_BYTES = 8192
+OVERLAP_BYTES = 512
 
 TOKEN_RULES: tuple[Rule, ...] = VENDOR_TOKENS + SHARED_SHAPES
 STRUCTURES: tuple[Structure, ...] = (

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 CHUNK_BYTES = 16384  # of a text whose signs are looked up at once: hostile text is refused before it is read whole
 BEHIND_BYTES = 160  # how far a locator looks back from its sign
@@ -57,8 +57,7 @@ def backwards(words: str) -> bytes:
     return b"(?:" + b"|".join(re.escape(word.encode()[::-1]) for word in words.split("|")) + b")"
 
 
-@dataclass(frozen=True, slots=True)
-class _Way:
+class _Way(NamedTuple):
     """A locator as compiled: which kind it belongs to, and its patterns."""
 
     kind: int
@@ -100,20 +99,20 @@ class Finder(Generic[Kind]):
                 if offset >= CHUNK_BYTES:
                     continue  # the next chunk begins with it
                 at = begin + offset
-                for way in self._ways[sign]:
-                    if at < read[way.kind]:
+                for kind, match, before, reach in self._ways[sign]:
+                    if at < read[kind]:
                         continue
-                    place = way.match(data, at, at + way.reach)
+                    place = match(data, at, at + reach)
                     if place is None:
                         continue
                     start = at
-                    if way.before is not None:
-                        behind = way.before(data[max(0, at - BEHIND_BYTES) : at][::-1], 0, BEHIND_BYTES)
+                    if before is not None:
+                        behind = before(data[max(0, at - BEHIND_BYTES) : at][::-1], 0, BEHIND_BYTES)
                         if behind is None:
                             continue
                         start -= behind.end()
-                    read[way.kind] = place.end()
-                    yield self._kinds[way.kind], start, place.end()
+                    read[kind] = place.end()
+                    yield self._kinds[kind], start, place.end()
 
 
 def _compiled(pattern: bytes | None) -> Any:
