@@ -7,7 +7,7 @@ from agent_memory.domain.screen.locators import Locator
 from agent_memory.domain.screen.names import Promise
 from agent_memory.domain.screen.rules import Structure, Window
 from agent_memory.domain.screen.values import Look
-from agent_memory.domain.screen.words import IN_NAMES, STOP_WORDS, word_set
+from agent_memory.domain.screen.words import IN_NAMES, NAMED, STOP_WORDS, word_set
 
 _NAME_BACKWARDS = re.compile(r"[\w.$@/\-\[\]]*")
 _HEAD = re.compile(r"[\w.\-]*")
@@ -240,7 +240,7 @@ STRUCTURE = Structure(
     (
         Locator(
             IN_NAMES,
-            rb"[\w.\x80-\xff-]{1,120}+"
+            NAMED + rb"[\w.\x80-\xff-]{1,120}+"
             rb"(?:[ \t]*+[\"'`*_\])}]*+[ \t]*+(?:[=-]>|<<<|:?={1,3}|::?|\||\xe2\x86\x92|[\"'],|(?<=[\"']),)|>)",
         ),
     ),
@@ -270,5 +270,5 @@ STRUCTURE = Structure(
         "keyboard: de-latin1",
     ),
     _glance,
-    cost=2,
+    cost=25,
 )

@@ -9,7 +9,7 @@ from agent_memory.domain.screen.names import Promise
 from agent_memory.domain.screen.rules import Structure, Window
 from agent_memory.domain.screen.urls import is_stated
 from agent_memory.domain.screen.values import Look
-from agent_memory.domain.screen.words import IN_NAMES, NAME_WORD
+from agent_memory.domain.screen.words import IN_NAMES, NAME_WORD, NAMED
 
 _OF_CODE = re.compile(r"[\"'(){}=]")
 _FIELD = re.compile(
@@ -108,13 +108,14 @@ PAIR = Structure(
     shape=rb"(?:name|key|id|variable|param\w*|field|setting|label)[\"']?[ \t]*[:= >][ \t]*[\"']?[\w.-]*"
     + NAME_WORD
     + rb"[\w.-]*[\"']?",
+    cost=10,
 )  # fmt: skip
 TABLE = Structure(
     "table",
     (
         Locator(
             IN_NAMES,
-            rb"[^\n:=]{1,300}+\n"
+            NAMED + rb"[^\n:=]{1,300}+\n"
             rb"(?:[ \t]*+\|?[ \t]*+:?--[-:| \t]*+\n|[^\n|:=][^\n|:=,;\t]{0,200}+[,;\t])",
         ),
     ),
@@ -122,7 +123,7 @@ TABLE = Structure(
     {},
     ("| user | password |\n|---|---|\n| bob | Tundra{dig4} |", "username,password\nbob,Tundra{dig4}"),
     ("| field | token |\n|---|---|\n| bob | optional |",),
-    cost=1,
+    cost=8,
 )
 LINE = Structure(
     "password-file",
@@ -141,13 +142,14 @@ LINE = Structure(
      "requests.get(url, auth=('svc', 'Wdo#{dig4}re'))", "db.lan:5432:memo:memo:Tundra{dig4}"),
     ("auth=('user', 'password')", "12:30:45:00:ok"),
     shape=rb"(?m:^)[\w.*-]+:(?:\d{2,5}|\*):[\w*-]+:[\w*.-]+:",
+    cost=7,
 )  # fmt: skip
 HEADING = Structure(
     "heading",
     (
         Locator(
             IN_NAMES,
-            rb"[\w\x80-\xff]{1,64}+(?: \w{1,64}+)?+[ \t:*`]{0,40}+\r?\n[-=~#\s>*`]{0,200}[\"'`]?"
+            NAMED + rb"[\w\x80-\xff]{1,64}+(?: \w{1,64}+)?+[ \t:*`]{0,40}+\r?\n[-=~#\s>*`]{0,200}[\"'`]?"
             rb"[\w+/=.~:!@#$%^&*-]{8}",
         ),
     ),
@@ -155,7 +157,7 @@ HEADING = Structure(
     {"headed-value": "a heading names a credential and the value stands under it"},
     ("API key\n-------\n{an40}", "## Access token\n\n`{an40}`"),
     ("Token\n-----\nTokens are created per client and shown once.", "password\n- minimum length 12"),
-    cost=1,
+    cost=8,
 )
 DEVICE = Structure(
     "device-password",
@@ -191,4 +193,5 @@ DEVICE = Structure(
     {"device-password": "a network device's configuration holds a password"},
     ("snmp-server community S3cr{dig4} RO", "username ada password 7 0{hex14}"),
     ("the community is friendly", "snmp-server community public RO"),
+    cost=14,
 )

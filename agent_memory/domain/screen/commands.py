@@ -134,6 +134,7 @@ TOOL = Structure(
         "docker run -p 127.0.0.1:8080:80 app:1.2",
         "curl -u admin:$PW x",
     ),
+    cost=10,
 )
 FLAG = Structure(
     "credential-flag",
@@ -148,6 +149,7 @@ FLAG = Structure(
     {},
     ("./deploy.sh --api-key {an36} --dry-run", "tool --password Umber{dig4}", "['--token', '{an30}']"),
     ("docker login --password-stdin", "tool --token TOKEN", "tool --secret id=npm,src=x", "tool --password --yes"),
+    cost=20,
 )
 PIPED = Structure(
     "piped-password",
@@ -162,4 +164,5 @@ PIPED = Structure(
     {},
     ("echo Umber{dig4}x | docker login -u ci --password-stdin", "echo 'bob:Tundra{dig4}' | chpasswd"),
     ("echo $TOKEN | docker login --password-stdin", "echo hello | docker login --help"),
+    cost=14,
 )

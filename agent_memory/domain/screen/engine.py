@@ -29,9 +29,8 @@ TOO_DENSE = "too-dense"
 FIELD_CHARS = 16 << 10
 # What a longer text may cost, in microseconds, about. A text of more is refused unread, so that hostile text cannot buy
 # time.
-MAX_COST = 45_000
-SIGN_COST = 1  # of looking at a sign
-PLACE_COST = 6  # of a glance at a place; `Structure.cost` more where it is judged
+MAX_COST = 60_000
+PLACE_COST = 6  # of a place and a glance at it; `Structure.cost` more where it is judged
 SHAPE_COST = 20  # of looking for one shape in a block
 Kind = Rule | Structure
 Place = tuple[Kind, int, int]  # what may stand there, its first offset and its end
@@ -116,7 +115,7 @@ class Places:
 
     def of(self, data: bytes, work: Work) -> Iterator[Place]:
         """Every place of every kind."""
-        yield from self._finder.places(data, lambda signs: work.spend(signs * SIGN_COST))
+        yield from self._finder.places(data, work.spend)
         if self._shapes:
             yield from self._shaped(data, work)
 
@@ -161,9 +160,12 @@ class Screen:
             for match in self.marker.finditer(data):
                 yield _hit(MARKER, data, match.start(), match.end(), view)
             kinds = self.tokens if view.tokens_only else self.places_across if view.joined else self.places
-            places = list(kinds.of(data, work))
+            places = []
+            for place in kinds.of(data, work):
+                work.spend(PLACE_COST)
+                places.append(place)
             for rule, start, end in places:
-                if isinstance(rule, Rule) and _is_token(rule, data, start, end, work):
+                if isinstance(rule, Rule) and _is_token(rule, data, start, end):
                     yield _hit(rule.name, data, start, end, view)
             for structure, start, end in places:
                 if isinstance(structure, Structure):
@@ -184,8 +186,7 @@ class Screen:
         return "\n".join(blob for blob in found if blob is not None)
 
 
-def _is_token(rule: Rule, data: bytes, start: int, end: int, work: Work) -> bool:
-    work.spend(PLACE_COST)
+def _is_token(rule: Rule, data: bytes, start: int, end: int) -> bool:
     if rule.vendor and (data[end : end + 1] == b"+" or data[start - 1 : start] == b"+"):
         return False  # three letters and luck, inside base64
     return token_is_live(rule.name, data[start:end].decode("utf-8", "ignore"))
@@ -193,9 +194,10 @@ def _is_token(rule: Rule, data: bytes, start: int, end: int, work: Work) -> bool
 
 def _judged(structure: Structure, data: bytes, start: int, end: int, view: View, work: Work) -> str | None:
     place = window(data, start, end, joined=view.joined)
-    told = structure.glance(place)
-    work.spend(PLACE_COST + (structure.cost if told else 0))
-    return structure.judge(place) if told else None
+    if not structure.glance(place):
+        return None
+    work.spend(structure.cost)
+    return structure.judge(place)
 
 
 _PUBLIC_PREFIXES = word_set(

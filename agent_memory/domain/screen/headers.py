@@ -109,6 +109,7 @@ SCHEME = Structure(
     },
     ("Authorization: Bearer {an40}", "AUTHORIZATION: BEARER {an40}", "expects `Api-Key {an36}`"),
     ("Authorization: Bearer <token>", 'Bearer realm="acme", error="invalid_token"', "the bearer token goes into"),
+    cost=16,
 )
 COOKIE = Structure(
     "cookie",
@@ -117,5 +118,5 @@ COOKIE = Structure(
     {"cookie": "a session cookie opens the session it belongs to"},
     ("Cookie: sid={hex32}; lang=de", "curl -b 'connect.sid=s%3A{an32}' https://a.example"),
     ("Set-Cookie: theme=dark; Path=/; Max-Age=31536000", "Cookie: sessionid=<redacted>; lang=de"),
-    cost=6,
+    cost=16,
 )

@@ -88,6 +88,7 @@ LOGIN = Structure(
     {},
     ("Log in to pfSense with root / Emys+{an6}1Z and disable the rule.",),
     ("log in at nas.lan:5001 / the page", "user docs: see docs/login/How-To2.md"),
+    cost=10,
 )
 PHRASE = Structure(
     "phrases",
@@ -126,5 +127,5 @@ PHRASE = Structure(
         "backup codes: {hex4}-1{hex3} {hex4}-2{hex3}",
     ),
     ("backup codes live in the safe", "the recovery key is stored in the vault since 2026-01-02"),
-    cost=6,
+    cost=56,
 )

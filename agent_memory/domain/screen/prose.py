@@ -123,7 +123,7 @@ def _word(word: str) -> _Word:
 
 def _glance(place: Window) -> bool:
     """Whether the line holds what may be a key or a code, or a password is announced, which may be anything."""
-    return _MAY_HOLD.search(_line(place)) is not None or _ANNOUNCES_PASSWORD(place.text)
+    return _MAY_HOLD.search(_line(place), 0, len(place.text) + 130) is not None or _ANNOUNCES_PASSWORD(place.text)
 
 
 def _line(place: Window) -> str:
@@ -305,8 +305,8 @@ _TO_VALUE = (
 STATED = Structure(
     "statement",
     (
-        Locator(ANNOUNCE_WORDS, _A_WORD + _TO_VALUE),
-        Locator(ANNOUNCE_OTHERS, _TO_VALUE),
+        Locator(ANNOUNCE_WORDS, _A_WORD + _TO_VALUE, cost=2),
+        Locator(ANNOUNCE_OTHERS, _TO_VALUE, cost=2),
         Locator(("wpa2 key", "wpa2-key"), rb"wpa2" + _TO_VALUE),
         Locator(("key",), _WORD_END + _TO_VALUE, KEY_OWNER),
         Locator(("code", "combination", "combo"), _TO_VALUE, CODE_OWNER),
@@ -337,7 +337,7 @@ STATED = Structure(
         "primary key is 9c851029-29d5-4a96-b22f-eeaf20321f7e",
     ),
     _glance,
-    cost=3,
+    cost=36,
 )
 _VERBS = signs("is as ist als est comme es como é è come")
 REVERSED = Structure(
@@ -353,4 +353,5 @@ REVERSED = Structure(
     {},
     ("use Tundra{dig4}x as the admin password", "`{an32}` is the new api key"),
     ("v2.1.0 is the token service", "4f2c91d is the commit for the token fix"),
+    cost=15,
 )

@@ -67,7 +67,7 @@ class Structure:
     refuses: tuple[str, ...]
     keeps: tuple[str, ...] = ()
     glance: Callable[[Window], bool] = lambda place: True
-    cost: int = 3  # of judging a place, in what finding one costs, about; counts toward the bound on a long text
+    cost: int = 10  # microseconds, about, that judging a place takes; counts toward the bound on a long text
     shape: bytes | None = None
 
 

@@ -216,6 +216,7 @@ SHARED_SHAPES: tuple[Rule, ...] = (
                 rb"(?:(?<=--)|(?<=-- ))begin [a-z0-9 ]{0,40}(?:private|secret|static) key[a-z0-9 ]{0,12} ?-{2,5}"
                 rb"(?>[a-z-]+: [^\n]*\n|#[^\n]*\n|[^a-z0-9+/]){0,40}+[a-z0-9+/]{16,}",
                 reach=LONG,
+                cost=10,
             ),
         ),
         "a block of private key material",
@@ -279,8 +280,8 @@ SHARED_SHAPES: tuple[Rule, ...] = (
     Rule(
         "private-jwk",
         (
-            Locator(("kty",), rb"kty\"?\s*[:=][^{}]*\"(?:d|k|p|q)\"\s*:\s*\"[\w-]{20,}\"", reach=LONG),
-            Locator(('"d"', '"k"'), rb"\"(?:d|k)\"\s*:\s*\"[\w-]{20,}\"[^{}]*\"kty\"", reach=LONG),
+            Locator(("kty",), rb"kty\"?\s*[:=][^{}]*\"(?:d|k|p|q)\"\s*:\s*\"[\w-]{20,}\"", reach=LONG, cost=17),
+            Locator(('"d"', '"k"'), rb"\"(?:d|k)\"\s*:\s*\"[\w-]{20,}\"[^{}]*\"kty\"", reach=LONG, cost=17),
         ),
         "a JSON web key with its private part",
         ('{"kty": "OKP", "crv": "Ed25519", "x": "{an43}", "d": "{an43}"}',),

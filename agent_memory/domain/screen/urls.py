@@ -83,6 +83,7 @@ USERINFO = Structure(
             ("://",),
             rb"://(?:[^\s/?#@:\"'<>]*+:[^\s@\"'<>]++|[\w~.-]{20,64}+)@",
             rb"[\w+.-]{0,40}+",
+            cost=5,
         ),
     ),
     _userinfo,
@@ -94,7 +95,7 @@ USERINFO = Structure(
         "scheme://user:password@host",
         "http://ha:8123/icons/logo@2x.png",
     ),
-    cost=1,
+    cost=6,
 )
 BARE_USERINFO = Structure(
     "bare-userinfo",
@@ -109,7 +110,7 @@ BARE_USERINFO = Structure(
     {},
     ("proxy jdoe:Ous{dig6}x@proxy.corp:3128", "root:Marble{dig4}@tcp(db:3306)/app"),
     ("mailto:anna2@lab.example", "memo:1.4.2@sha256:{hex64}", "time 12:30@office"),
-    cost=1,
+    cost=20,
 )
 HOOK = Structure(
     "capability-url",
@@ -129,5 +130,5 @@ HOOK = Structure(
         "https://a.example/trigger/x/with/key/{an22}",
     ),
     ("https://github.com/acme/webhook/blob/{hex40}/src/app.py", "src/hooks/use-token-list-provider.ts"),
-    cost=1,
+    cost=15,
 )

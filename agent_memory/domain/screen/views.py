@@ -23,9 +23,9 @@ MAX_UNDONE = 1 << 16
 # What stands around the disguises of one text and is read beside it. Where more does, the text is disguised as a whole
 # (a JSON string, HTML, a log whose lines all may be wrapped keys), and no reading can be had twice.
 MAX_NEAR_BYTES = 320 << 10
-# Of a KiB, in the engine's units: of looking for disguises, undoing them, joining lines, reading it for everything and
-# for tokens only.
-SCAN_COST, UNDO_COST, JOIN_COST, READ_COST, TOKENS_COST, STRETCH_COST = 8, 24, 8, 16, 8, 6
+# Microseconds, about: of a KiB to look for disguises, to undo them, to join its lines, to read it for everything and
+# for tokens only; and of a stretch around a disguise.
+SCAN_COST, UNDO_COST, JOIN_COST, READ_COST, TOKENS_COST, STRETCH_COST = 8, 25, 20, 8, 6, 6
 MAX_BACKSLASHES = 4  # before one escape: quoted twice over
 MAX_BLOBS = 512  # base64 runs decoded per text; a text of more is data, whose first runs say what it is
 
@@ -260,12 +260,12 @@ def decoded_text(blob: str) -> str | None:
     if not blob.isascii():
         return None
     body = blob.encode().translate(_URL_SAFE, b" \t\r\n\f\v>=")
-    if len(body) >= _HEAD and _is_binary(binascii.a2b_base64(body[:_HEAD])):
-        return None
-    body = body[: len(body) // 4 * 4] if len(body) % 4 == 1 else body + b"=" * (-len(body) % 4)
     try:
+        if len(body) >= _HEAD and _is_binary(binascii.a2b_base64(body[:_HEAD])):
+            return None
+        body = body[: len(body) // 4 * 4] if len(body) % 4 == 1 else body + b"=" * (-len(body) % 4)
         data = binascii.a2b_base64(body)
-    except binascii.Error:
+    except binascii.Error:  # signs of no base64 among them
         return None
     if _is_binary(data[: _HEAD * 3 // 4]):
         return None
