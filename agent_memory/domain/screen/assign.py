@@ -11,6 +11,7 @@ from agent_memory.domain.screen.words import IN_NAMES, NAMED, STOP_WORDS, word_s
 
 _NAME_BACKWARDS = re.compile(r"[\w.$@/\-\[\]]*")
 _HEAD = re.compile(r"[\w.\-]*")
+NAME_CHARS = 65  # before the word that makes a name one
 _OPENERS = "\"'`“„«「『‘"
 _CLOSERS = {"“": "”", "„": "“", "«": "»", "「": "」", "『": "』", "‘": "’"}
 _LEAD = re.compile(r"[ \t]*(?:[fbruN@]{1,2}(?=[\"']))?")
@@ -153,11 +154,10 @@ def value_at(text: str) -> tuple[str, bool, str]:
 
 def name_around(place: Window) -> tuple[str, str]:
     """What stands before the name, and the whole name, of which the locator found a credential's word."""
-    walked = _NAME_BACKWARDS.match(place.before[::-1])
-    size = walked.end() if walked else 0
+    walked = _NAME_BACKWARDS.match(place.before[:-NAME_CHARS:-1])
     head = _HEAD.match(place.text)
-    before = len(place.before) - size
-    return place.before[:before], place.before[before:][-64:] + (head.group() if head else "")
+    at = len(place.before) - (walked.end() if walked else 0)
+    return place.before[:at], place.before[at:] + (head.group() if head else "")
 
 
 def _named(place: Window) -> tuple[str, bool]:

@@ -131,7 +131,10 @@ LINE = Structure(
         Locator(("machine",), rb"\bmachine\s+\S+\s+login\s+\S+\s+password\s"),
         Locator(("wifi:",), rb"\bWIFI:"),
         Locator(
-            ("auth", "login", "credential", "connect", "usernamepassword"),
+            ("auth", "login", "credential", "connect(",
+                "connect =",
+                "connect=",
+                "connect (", "usernamepassword"),
             rb"(?:\w*auth\w*|\b(?:login|credentials?|connect|usernamepassword\w*))"
             rb"[ \t]*+=?[ \t]*+\([ \t]*+[\"'][^\"'\n]*+[\"'][ \t]*+,[ \t]*+[\"']",
         ),

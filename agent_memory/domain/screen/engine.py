@@ -29,7 +29,7 @@ TOO_DENSE = "too-dense"
 FIELD_CHARS = 16 << 10
 # What a longer text may cost, in microseconds, about. A text of more is refused unread, so that hostile text cannot buy
 # time.
-MAX_COST = 60_000
+MAX_COST = 52_000
 PLACE_COST = 6  # of a place and a glance at it; `Structure.cost` more where it is judged
 SHAPE_COST = 20  # of looking for one shape in a block
 Kind = Rule | Structure

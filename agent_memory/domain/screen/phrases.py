@@ -3,7 +3,7 @@
 import re
 
 from agent_memory.domain.screen import values
-from agent_memory.domain.screen.locators import Locator
+from agent_memory.domain.screen.locators import Locator, ended, signs
 from agent_memory.domain.screen.rules import Structure, Window
 from agent_memory.domain.screen.values import Look
 from agent_memory.domain.screen.words import STOP_WORDS
@@ -73,7 +73,8 @@ LOGIN = Structure(
                 "credential",
                 "creds",
                 "account",
-                "user",
+                "username",
+                *ended("user"),
                 "anmeld",
                 "zugang",
                 "identifiant",
@@ -90,33 +91,24 @@ LOGIN = Structure(
     ("log in at nas.lan:5001 / the page", "user docs: see docs/login/How-To2.md"),
     cost=10,
 )
+_OWNERS = (
+    "seed|recovery|backup|mnemonic|wallet|setup|authenticator|scratch|rescue|emergency|bip39|bip-39|2fa|mfa|totp|secret"
+)
+_WORDS = signs("phrase word code key mnemonic")
 PHRASE = Structure(
     "phrases",
     (
         Locator(
             (
-                "seed",
-                "recovery",
-                "backup",
+                *(f"{owner}{gap}{word}" for owner in _OWNERS.split("|") for gap in ("", " ", "-") for word in _WORDS),
                 "mnemonic",
-                "wallet",
-                "setup",
-                "authenticator",
-                "scratch",
-                "rescue",
-                "emergency",
                 "bip39",
                 "bip-39",
-                "2fa",
-                "mfa",
-                "totp",
-                "secret",
                 "wiederherstellungs",
                 "notfallcode",
                 "notfall-code",
             ),
-            rb"\b(?:(?:seed|recovery|backup|mnemonic|wallet|setup|authenticator|scratch|rescue|emergency|bip-?39|"
-            rb"2fa|mfa|totp|secret)[ -]?"
+            rb"\b(?:(?:" + _OWNERS.encode() + rb")[ -]?"
             rb"(?:phrase|words?|codes?|keys?|mnemonic)|mnemonic|bip-?39|wiederherstellungs\w*|notfall-?codes?)",
         ),
     ),
