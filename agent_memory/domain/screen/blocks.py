@@ -135,7 +135,7 @@ LINE = Structure(
                 "connect =",
                 "connect=",
                 "connect (", "usernamepassword"),
-            rb"(?:\w*auth\w*|\b(?:login|credentials?|connect|usernamepassword\w*))"
+            rb"(?:auth\w*+|\b(?:login|credentials?|connect|usernamepassword\w*+))"
             rb"[ \t]*+=?[ \t]*+\([ \t]*+[\"'][^\"'\n]*+[\"'][ \t]*+,[ \t]*+[\"']",
         ),
     ),

@@ -24,7 +24,8 @@ _TOOLS = (
     "net user",
 )
 _FAMILIES = signs(
-    r"mysql\w* mariadb[\w-]* ldap\w+ mosquitto_\w+ mongo\w* snmp\w+ rabbitmq\w+ ncftp\w* kafka\w* winrm\w* psexec\w*"
+    r"mysql\w*+ mariadb[\w-]*+ ldap\w++ mosquitto_\w++ mongo\w*+ snmp\w++ rabbitmq\w++ ncftp\w*+ kafka\w*+ winrm\w*+ "
+    r"psexec\w*+"
 )
 _USER_PAIR = re.compile(r"\s(?:-[a-zA-Z]{0,4}[uUaA]|--(?:proxy-)?user)[ =]?[\"']?([\w.@$\\+-]*)[:%]([^\s\"']+)")
 _ATTACHED = re.compile(r"\s-p([\"']?)([^\s\"'=-][^\s\"']*)")
@@ -156,7 +157,7 @@ PIPED = Structure(
     (
         Locator(
             ("echo", "printf"),
-            rb"\b(?:echo|printf)[ \t]+[^\n|]+\|[^\n|]*?"
+            rb"\b(?:echo|printf)[ \t][^\n|]++\|[^\n|]*?"
             rb"(?:stdin|sudo -S|with-token|chpasswd|passwd|login|gpg|cryptsetup)",
         ),
     ),

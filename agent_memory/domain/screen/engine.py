@@ -31,6 +31,7 @@ FIELD_CHARS = 16 << 10
 # time.
 MAX_COST = 52_000
 PLACE_COST = 6  # of a place and a glance at it; `Structure.cost` more where it is judged
+LONG_BYTES = 64  # of a place, for each microsecond more
 SHAPE_COST = 20  # of looking for one shape in a block
 Kind = Rule | Structure
 Place = tuple[Kind, int, int]  # what may stand there, its first offset and its end
@@ -162,7 +163,7 @@ class Screen:
             kinds = self.tokens if view.tokens_only else self.places_across if view.joined else self.places
             places = []
             for place in kinds.of(data, work):
-                work.spend(PLACE_COST)
+                work.spend(PLACE_COST + (place[2] - place[1]) // LONG_BYTES)
                 places.append(place)
             for rule, start, end in places:
                 if isinstance(rule, Rule) and _is_token(rule, data, start, end):

@@ -99,7 +99,7 @@ SCHEME = Structure(
                 "hmac",
             ),
             rb"\b(?:bearer|basic|plain|token|api-?key|negotiate|ntlm|ssws|splunk|oauth|genie-?key|sharedkey|hmac)"
-            rb"[\"'`:=]{0,2}\s+[\"'`]?[\w+/=.~:-]{8}",
+            rb"[\"'`:=]{0,2}\s++[\"'`]?[\w+/=.~:-]{8}",
         ),
     ),
     _scheme,

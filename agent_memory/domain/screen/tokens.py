@@ -268,7 +268,7 @@ SHARED_SHAPES: tuple[Rule, ...] = (
         (
             Locator(
                 signs("private-lines:"),
-                rb"private-lines: ?\d+\s+[a-z0-9+/=]{16,}",
+                rb"private-lines: ?\d{1,4}\s+[a-z0-9+/=]{16,}",
                 reach=LONG,
             ),
         ),
@@ -280,8 +280,13 @@ SHARED_SHAPES: tuple[Rule, ...] = (
     Rule(
         "private-jwk",
         (
-            Locator(("kty",), rb"kty\"?\s*[:=][^{}]*\"(?:d|k|p|q)\"\s*:\s*\"[\w-]{20,}\"", reach=LONG, cost=17),
-            Locator(('"d"', '"k"'), rb"\"(?:d|k)\"\s*:\s*\"[\w-]{20,}\"[^{}]*\"kty\"", reach=LONG, cost=17),
+            Locator(
+                ("kty",),
+                rb"kty\"?\s{0,20}[:=][^{}]*\"(?:d|k|p|q)\"\s{0,20}:\s{0,20}\"[\w-]{20,}\"",
+                reach=LONG,
+                cost=17,
+            ),
+            Locator(('"d"', '"k"'), rb"\"(?:d|k)\"\s{0,20}:\s{0,20}\"[\w-]{20,}\"[^{}]*\"kty\"", reach=LONG, cost=17),
         ),
         "a JSON web key with its private part",
         ('{"kty": "OKP", "crv": "Ed25519", "x": "{an43}", "d": "{an43}"}',),
