@@ -11,6 +11,7 @@ from agent_memory.domain.screen.words import IN_NAMES, NAMED, STOP_WORDS, word_s
 
 _NAME_BACKWARDS = re.compile(r"[\w.$@/\-\[\]]*")
 _HEAD = re.compile(r"[\w.\-]*")
+SHORTEST = 4  # characters of anything that is refused by its name
 NAME_CHARS = 65  # before the word that makes a name one
 _OPENERS = "\"'`“„«「『‘"
 _CLOSERS = {"“": "”", "„": "“", "«": "»", "「": "」", "『": "』", "‘": "’"}
@@ -53,8 +54,10 @@ def named_value(
       compared: the two are compared, so that a word is no value.
     Returns: the pattern's name, or None when the pair states no credential.
     """
+    if len(value) < SHORTEST:
+        return None
     promise = names.promise(name, in_url=in_url)
-    if promise is Promise.NOTHING or not value:
+    if promise is Promise.NOTHING:
         return None
     if (not quoted and values.is_code(value)) or _TEMPLATE.search(value):
         return None

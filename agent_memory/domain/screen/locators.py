@@ -46,11 +46,11 @@ def signs(words: str) -> tuple[str, ...]:
     return tuple(words.split())
 
 
-_ENDS = " \t\r\n\"'`*_])}=:-|>,.;/<&0123456789"
+_ENDS = (*" \t\r\n\"'`*_])}=:-|>,.;/<&0123456789", *signs("value new old text str raw prod dev test live"))
 
 
 def ended(words: str) -> tuple[str, ...]:
-    """Signs for words too short to look for inside others: each with every character that may follow a name's word."""
+    """Signs for words too short to look for inside others: each with everything that may follow a name's last word."""
     return tuple(word + end for word in words.split() for end in _ENDS)
 
 

@@ -12,17 +12,17 @@ def word_set(text: str) -> frozenset[str]:
 
 # Substrings of names, for `name = value`. Case is folded for ASCII only, so other scripts list both cases.
 _NAMES = (
-    "passw passphrase passcode pwd psk secret token key authoriz authentic cred cookie jwt seed mnemonic login appid bearer dsn kennw contrase clave "
-    "senha chave segredo mdp jeton clé wachtwoord sleutel hasł haslo klucz lösenord csrf xsrf saml webhook geheim "
-    "schlüssel schluessel heslo parola access sess signature pincode пароль Пароль ПАРОЛЬ ключ Ключ токен Токен секрет "
-    "密码 密碼 口令 密钥 密鑰 秘钥 令牌 凭证 パスワード 暗証 トークン 鍵 キー "
+    "pass pwd psk secret token key authoriz authentic cred cookie jwt seed mnemonic login appid bearer dsn kennw "
+    "contrase clave senha chave segredo mdp jeton clé wachtwoord sleutel hasł haslo klucz lösenord csrf xsrf saml "
+    "webhook geheim schlüssel schluessel heslo parola access sess signature pincode пароль Пароль ПАРОЛЬ ключ Ключ "
+    "токен Токен секрет 密码 密碼 口令 密钥 密鑰 秘钥 令牌 凭证 パスワード 暗証 トークン 鍵 キー "
     "비밀번호 암호 토큰 키"
 )
 # Signs of names, and an alternation of the words for a pattern that looks for them inside.
-IN_NAMES = (*signs(_NAMES), *ended("pass passe auth code pw pin puk otp sid sig sas pat pats irk ltk"))
+IN_NAMES = (*signs(_NAMES), *ended("auth code pw pin puk otp sid sig sas pat pats irk ltk"))
 NAMED = rb"(?!(?:(?<=<)|(?<=</))code\b)"  # what a name begins with; the tags of HTML are no code of anything
 NAME_WORD: bytes = (
-    rf"(?:{'|'.join(signs(_NAMES))}|pass|auth|code|pw|pin|puk|otp|sid|sig|sas|pat(?:s?\b|[_0-9])|irk|ltk)".encode()
+    rf"(?:{'|'.join(signs(_NAMES))}|auth|code|pw|pin|puk|otp|sid|sig|sas|pat(?:s?\b|[_0-9])|irk|ltk)".encode()
 )
 # Words of prose that announce a password: any stated value after them is refused.
 ANNOUNCE_STRONGLY = (
