@@ -3,13 +3,16 @@
 import re
 
 from agent_memory.domain.screen import names, values
+from agent_memory.domain.screen.locators import Locator
 from agent_memory.domain.screen.names import Promise
 from agent_memory.domain.screen.rules import Structure, Window
 from agent_memory.domain.screen.values import Look
-from agent_memory.domain.screen.words import IN_NAMES, STOP_WORDS, word_set
+from agent_memory.domain.screen.words import IN_NAMES, NAMED, STOP_WORDS, word_set
 
 _NAME_BACKWARDS = re.compile(r"[\w.$@/\-\[\]]*")
 _HEAD = re.compile(r"[\w.\-]*")
+SHORTEST = 4  # characters of anything that is refused by its name
+NAME_CHARS = 65  # before the word that makes a name one
 _OPENERS = "\"'`“„«「『‘"
 _CLOSERS = {"“": "”", "„": "“", "«": "»", "「": "」", "『": "』", "‘": "’"}
 _LEAD = re.compile(r"[ \t]*(?:[fbruN@]{1,2}(?=[\"']))?")
@@ -51,8 +54,10 @@ def named_value(
       compared: the two are compared, so that a word is no value.
     Returns: the pattern's name, or None when the pair states no credential.
     """
+    if len(value) < SHORTEST:
+        return None
     promise = names.promise(name, in_url=in_url)
-    if promise is Promise.NOTHING or not value:
+    if promise is Promise.NOTHING:
         return None
     if (not quoted and values.is_code(value)) or _TEMPLATE.search(value):
         return None
@@ -152,11 +157,10 @@ def value_at(text: str) -> tuple[str, bool, str]:
 
 def name_around(place: Window) -> tuple[str, str]:
     """What stands before the name, and the whole name, of which the locator found a credential's word."""
-    walked = _NAME_BACKWARDS.match(place.before[::-1])
-    size = walked.end() if walked else 0
+    walked = _NAME_BACKWARDS.match(place.before[:-NAME_CHARS:-1])
     head = _HEAD.match(place.text)
-    before = len(place.before) - size
-    return place.before[:before], place.before[before:][-64:] + (head.group() if head else "")
+    at = len(place.before) - (walked.end() if walked else 0)
+    return place.before[:at], place.before[at:] + (head.group() if head else "")
 
 
 def _named(place: Window) -> tuple[str, bool]:
@@ -236,8 +240,13 @@ def _verdict(
 
 STRUCTURE = Structure(
     "assignment",
-    rb"(?i)" + IN_NAMES + rb"[\w.\x80-\xff-]*"
-    rb"(?:[ \t]*[\"'`*_\])}]*[ \t]*(?:[=-]>|<<<|:?={1,3}|::?|\||\xe2\x86\x92|[\"'],)|>)",
+    (
+        Locator(
+            IN_NAMES,
+            NAMED + rb"[\w.\x80-\xff-]{1,120}+"
+            rb"(?:[ \t]*+[\"'`*_\])}]*+[ \t]*+(?:[=-]>|<<<|:?={1,3}|::?|\||\xe2\x86\x92|[\"'],|(?<=[\"']),)|>)",
+        ),
+    ),
     _judge,
     {
         "named-password": "a value stands beside the name of a password",
@@ -264,5 +273,5 @@ STRUCTURE = Structure(
         "keyboard: de-latin1",
     ),
     _glance,
-    cost=2,
+    cost=25,
 )

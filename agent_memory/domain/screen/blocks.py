@@ -4,36 +4,45 @@ import re
 
 from agent_memory.domain.screen import names, values
 from agent_memory.domain.screen.assign import named_value, value_at
+from agent_memory.domain.screen.locators import Locator, backwards
 from agent_memory.domain.screen.names import Promise
 from agent_memory.domain.screen.rules import Structure, Window
 from agent_memory.domain.screen.urls import is_stated
 from agent_memory.domain.screen.values import Look
-from agent_memory.domain.screen.words import IN_NAMES
+from agent_memory.domain.screen.words import IN_NAMES, NAME_WORD, NAMED
 
+_OF_CODE = re.compile(r"[\"'(){}=]")
 _FIELD = re.compile(
     r"(?i)(?:name|key|id|variable|param\w*|field|setting|label)[\"']?[ \t]*[:= >][ \t]*[\"']?([\w.-]+)[\"']?"
 )
 
 
+# From a field's name to its value: into the braces or the tag that follow, or on among the fields beside it.
+_VALUE_OF = re.compile(
+    r"(?i)(?:(?=[^{}<>=:]*[,\s/])|[^{}<>=:]*+[{>][{,\s>/]*+)[^{}<>]*?[\"']?\b(?:value|default|val|content|text|password)"
+    r"[\"']?[ \t]*[:=>]"
+)
+
+
 def _pair(place: Window) -> str | None:
     """`name: DB_PASSWORD` and `value: x`, however far apart up to 200 characters."""
-    near = place.text[-220:]
-    fields = [found for found in _FIELD.finditer(near) if names.promise(found.group(1)) >= Promise.KEY]
-    if not fields:
+    field = _FIELD.match(place.text)
+    stated = _VALUE_OF.match(place.after)
+    if field is None or stated is None or names.promise(field.group(1)) < Promise.KEY:
         return None
-    value, quoted, rest = value_at(place.after)
+    value, quoted, rest = value_at(place.after[stated.end() :])
     value = value.rstrip("}])")
     alone = quoted or not rest.strip(" ") or rest[:1] in "\n\r<"
-    return named_value(fields[-1].group(1), value, quoted=quoted, alone=alone)
+    return named_value(field.group(1), value, quoted=quoted, alone=alone)
 
 
 def _table(place: Window) -> str | None:
     """Rows under a header that has a credential's column, of Markdown or comma-separated tables."""
-    lines = (place.before.rpartition("\n")[2] + place.text + place.after).splitlines()
-    header = lines[0]
-    mark = "|" if "|" in header else "\t" if "\t" in header else ";" if ";" in header else ","
-    if mark != "|" and re.search(r"[\"'(){}=]", header):
+    header = place.before.rpartition("\n")[2] + place.text.partition("\n")[0]
+    mark = next((mark for mark in "|\t;," if mark in header), None)
+    if mark is None or (mark != "|" and _OF_CODE.search(header)):
         return None
+    lines = (place.text + place.after).splitlines()
     columns = [cell.strip(' *`"') for cell in header.split(mark)]
     wanted = [(i, name) for i, name in enumerate(columns) if len(name) < 40 and names.promise(name) >= Promise.KEY]
     for row in lines[1:12]:
@@ -90,54 +99,102 @@ def _snmp(place: Window) -> str | None:
 
 PAIR = Structure(
     "field-pair",
-    rb"(?i)(?:name|key|id|variable|param\w*|field|setting|label)[\"']?[ \t]*[:= >][ \t]*[\"']?[\w.-]*"
-    + IN_NAMES
-    + rb"[\w.-]*[\"']?[^{}<>=:]*[{,\s>/]+[^{}<>]*?[\"']?\b(?:value|default|val|content|text|password)[\"']?[ \t]*[:=>]",
+    (),
     _pair,
     {},
     ("- name: DB_PASSWORD\n  value: Xy{an12}", '<add key="SmtpPassword" value="Tn{an10}" />',
      'variable "db_password" {\n  type = string\n  default = "Xy{an12}"\n}'),
     ("- name: DB_PASSWORD\n  valueFrom:\n    secretKeyRef:\n      name: pg",),
+    shape=rb"(?:name|key|id|variable|param\w*|field|setting|label)[\"']?[ \t]*[:= >][ \t]*[\"']?[\w.-]*"
+    + NAME_WORD
+    + rb"[\w.-]*[\"']?",
+    cost=10,
 )  # fmt: skip
 TABLE = Structure(
     "table",
-    rb"(?i)(?:[|,;\t][^\n|,;\t:=]*" + IN_NAMES + rb"[^\n:=]*|" + IN_NAMES + rb"[\w \"*`]*[|,;\t][^\n:=]*)\n"
-    rb"(?:[ \t]*\|?[ \t]*:?-{2,}[-:| \t]*\n|[^\n|:=]+[,;\t])",
+    (
+        Locator(
+            IN_NAMES,
+            NAMED + rb"[^\n:=]{1,300}+\n"
+            rb"(?:[ \t]*+\|?[ \t]*+:?--[-:| \t]*+\n|[^\n|:=][^\n|:=,;\t]{0,200}+[,;\t])",
+        ),
+    ),
     _table,
     {},
     ("| user | password |\n|---|---|\n| bob | Tundra{dig4} |", "username,password\nbob,Tundra{dig4}"),
     ("| field | token |\n|---|---|\n| bob | optional |",),
-    cost=1,
+    cost=8,
 )
 LINE = Structure(
     "password-file",
-    rb"(?i)\bmachine\s+\S+\s+login\s+\S+\s+password\s|\bWIFI:|\b(?:\w*auth\w*|login|credentials?|connect|"
-    rb"usernamepassword\w*)"
-    rb"[ \t]*=?[ \t]*\([ \t]*[\"'][^\"'\n]*[\"'][ \t]*,[ \t]*[\"']|(?m:^)[\w.*-]+:(?:\d{2,5}|\*):[\w*-]+:[\w*.-]+:",
+    (
+        Locator(("machine",), rb"\bmachine\s+\S+\s+login\s+\S+\s+password\s"),
+        Locator(("wifi:",), rb"\bWIFI:"),
+        Locator(
+            ("auth", "login", "credential", "connect(",
+                "connect =",
+                "connect=",
+                "connect (", "usernamepassword"),
+            rb"(?:auth\w*+|\b(?:login|credentials?|connect|usernamepassword\w*+))"
+            rb"[ \t]*+=?[ \t]*+\([ \t]*+[\"'][^\"'\n]*+[\"'][ \t]*+,[ \t]*+[\"']",
+        ),
+    ),
     _line,
     {"file-password": "a password file's line", "call-password": "a call passes user and password"},
     ("machine git.example login bob password tundra", "WIFI:T:WPA;S:home;P:Tundra{dig4};;",
      "requests.get(url, auth=('svc', 'Wdo#{dig4}re'))", "db.lan:5432:memo:memo:Tundra{dig4}"),
     ("auth=('user', 'password')", "12:30:45:00:ok"),
+    shape=rb"(?m:^)[\w.*-]+:(?:\d{2,5}|\*):[\w*-]+:[\w*.-]+:",
+    cost=7,
 )  # fmt: skip
 HEADING = Structure(
     "heading",
-    rb"(?i)" + IN_NAMES + rb"\w*(?: \w+)?[ \t:*`]*\r?\n[-=~#\s>*`]*[\"'`]?[\w+/=.~:!@#$%^&*-]{8}",
+    (
+        Locator(
+            IN_NAMES,
+            NAMED + rb"[\w\x80-\xff]{1,64}+(?: \w{1,64}+)?+[ \t:*`]{0,40}+\r?\n[-=~#\s>*`]{0,200}[\"'`]?"
+            rb"[\w+/=.~:!@#$%^&*-]{8}",
+        ),
+    ),
     _heading,
     {"headed-value": "a heading names a credential and the value stands under it"},
     ("API key\n-------\n{an40}", "## Access token\n\n`{an40}`"),
     ("Token\n-----\nTokens are created per client and shown once.", "password\n- minimum length 12"),
-    cost=1,
+    cost=8,
 )
 DEVICE = Structure(
     "device-password",
-    rb"(?i)\b(?:snmp-server community|community(?: string)?(?: is)?|enable (?:secret|password)(?: [0-9])?|"
-    rb"username \S+ (?:privilege \d+ )?(?:secret|password)(?: [0-9])?|key-string|psk|requirepass|masterauth|"
-    rb"pre-shared-(?:secret|key)|identified by|convertto-securestring(?: -string)?|"
-    rb"wpa-psk ascii 0)[ \t]+[\"']?|(?i)(?:\.|\b(?:set|with|add)_?)(?:password|passwd|passphrase|api_?key|"
-    rb"token|secret)\([ \t]*[\"']",
+    (
+        Locator(
+            (
+                "snmp-server community",
+                "community",
+                "enable secret",
+                "enable password",
+                "username ",
+                "key-string",
+                "psk",
+                "requirepass",
+                "masterauth",
+                "pre-shared-",
+                "identified by",
+                "convertto-securestring",
+                "wpa-psk ascii 0",
+            ),
+            rb"\b(?:snmp-server community|community(?: string)?(?: is)?|enable (?:secret|password)(?: [0-9])?|"
+            rb"username \S+ (?:privilege \d+ )?(?:secret|password)(?: [0-9])?|key-string|psk|requirepass|masterauth|"
+            rb"pre-shared-(?:secret|key)|identified by|convertto-securestring(?: -string)?|"
+            rb"wpa-psk ascii 0)[ \t]+[\"']?",
+        ),
+        Locator(
+            ("password(", "passwd(", "passphrase(", "apikey(", "api_key(", "token(", "secret("),
+            rb"\w+\([ \t]*[\"']",
+            rb"\.|_?" + backwards("set|with|add") + rb"\b",
+        ),
+    ),
     _snmp,
     {"device-password": "a network device's configuration holds a password"},
     ("snmp-server community S3cr{dig4} RO", "username ada password 7 0{hex14}"),
     ("the community is friendly", "snmp-server community public RO"),
+    cost=14,
 )

@@ -4,22 +4,28 @@ import re
 
 from agent_memory.domain.screen import names, values
 from agent_memory.domain.screen.assign import value_at
+from agent_memory.domain.screen.locators import Locator, backwards, signs
 from agent_memory.domain.screen.names import Promise
 from agent_memory.domain.screen.rules import Structure, Window
 from agent_memory.domain.screen.urls import is_stated
 from agent_memory.domain.screen.values import Look
 from agent_memory.domain.screen.words import IN_NAMES
 
+# Tools that take a password: by their whole name, and by its beginning where several share it.
 _TOOLS = (
-    rb"mysql\w*|mariadb[\w-]*|sshpass|docker|podman|helm|nerdctl|redis-cli|valkey-cli|ldap\w+|curl|wget|htpasswd|"
-    rb"mosquitto_\w+|mongo\w*|az|smbclient|snmp\w+|ipmitool|sqlcmd|bcp|twine|xfreerdp|rdesktop|openssl|7za?|"
-    rb"zip|unzip|"
-    rb"lftp|rclone|influx|rabbitmq\w+|nmcli|wpa_passphrase|https?|xh|kinit|clickhouse-client|cqlsh|"
-    rb"cypher-shell|vault|"
-    rb"svn|ncftp\w*|ftp|sftp|rsync|oc|cf|skopeo|crane|buildah|regctl|nats|kafka\w*|occ|adb|winrm\w*|"
-    rb"evil-winrm|psexec\w*|"
-    rb"net use|cmdkey|impdp|expdp|sqlplus|isql|db2|bteq|hdbsql|borg|vncviewer|tsh|sshuttle|gpg2?|jarsigner|keytool|"
-    rb"net user|useradd|usermod|restic|doctl|hcloud|flyctl|heroku|gh|glab|sonar-scanner|sentry-cli|mc"
+    *signs(
+        "sshpass docker podman helm nerdctl redis-cli valkey-cli curl wget htpasswd az smbclient ipmitool sqlcmd bcp "
+        "twine xfreerdp rdesktop openssl 7z 7za zip unzip lftp rclone influx nmcli wpa_passphrase http https xh kinit "
+        "clickhouse-client cqlsh cypher-shell vault svn ftp sftp rsync oc cf skopeo crane buildah regctl nats occ adb "
+        "evil-winrm cmdkey impdp expdp sqlplus isql db2 bteq hdbsql borg vncviewer tsh sshuttle gpg gpg2 jarsigner "
+        "keytool useradd usermod restic doctl hcloud flyctl heroku gh glab sonar-scanner sentry-cli mc"
+    ),
+    "net use",
+    "net user",
+)
+_FAMILIES = signs(
+    r"mysql\w*+ mariadb[\w-]*+ ldap\w++ mosquitto_\w++ mongo\w*+ snmp\w++ rabbitmq\w++ ncftp\w*+ kafka\w*+ winrm\w*+ "
+    r"psexec\w*+"
 )
 _USER_PAIR = re.compile(r"\s(?:-[a-zA-Z]{0,4}[uUaA]|--(?:proxy-)?user)[ =]?[\"']?([\w.@$\\+-]*)[:%]([^\s\"']+)")
 _ATTACHED = re.compile(r"\s-p([\"']?)([^\s\"'=-][^\s\"']*)")
@@ -105,7 +111,16 @@ def _piped(place: Window) -> str | None:
 
 TOOL = Structure(
     "tool-password",
-    rb"(?i)\b(?:" + _TOOLS + rb")(?:\.exe)?[ \t]",
+    (
+        Locator(
+            tuple(tool + end for tool in _TOOLS for end in (" ", "\t", ".exe")),
+            rb"\b(?:" + "|".join(_TOOLS).encode() + rb")(?:\.exe)?[ \t]",
+        ),
+        Locator(
+            tuple(re.split(r"\\w|\[", family)[0] for family in _FAMILIES),
+            rb"\b(?:" + "|".join(_FAMILIES).encode() + rb")(?:\.exe)?[ \t]",
+        ),
+    ),
     _tool,
     {"command-password": "a command line holds a password", "command-token": "a command line holds a token"},
     (
@@ -120,22 +135,35 @@ TOOL = Structure(
         "docker run -p 127.0.0.1:8080:80 app:1.2",
         "curl -u admin:$PW x",
     ),
+    cost=10,
 )
 FLAG = Structure(
     "credential-flag",
-    rb"(?i)(?:(?:^|[\s\"'`(\[,])(?:--?|/)|\b(?:set|setx|setenv|put)[ \t]+)[\w.-]*"
-    + IN_NAMES
-    + rb"[\w-]*(?:[ \t]+|[\"'],?[ \t]*[\"']?)",
+    (
+        Locator(
+            IN_NAMES,
+            rb"[\w\x80-\xff-]{1,64}+(?:[ \t]+|[\"'],?[ \t]*[\"']?)",
+            rb"[\w.-]{0,64}(?:(?:--?|/)(?:\Z|[\s\"'`(\[,])|[ \t]+" + backwards("set|setx|setenv|put") + rb"\b)",
+        ),
+    ),
     _flag,
     {},
     ("./deploy.sh --api-key {an36} --dry-run", "tool --password Umber{dig4}", "['--token', '{an30}']"),
     ("docker login --password-stdin", "tool --token TOKEN", "tool --secret id=npm,src=x", "tool --password --yes"),
+    cost=20,
 )
 PIPED = Structure(
     "piped-password",
-    rb"(?i)\b(?:echo|printf)[ \t]+[^\n|]+\|[^\n|]*(?:stdin|sudo -S|with-token|chpasswd|passwd|login|gpg|cryptsetup)",
+    (
+        Locator(
+            ("echo", "printf"),
+            rb"\b(?:echo|printf)[ \t][^\n|]++\|[^\n|]*?"
+            rb"(?:stdin|sudo -S|with-token|chpasswd|passwd|login|gpg|cryptsetup)",
+        ),
+    ),
     _piped,
     {},
     ("echo Umber{dig4}x | docker login -u ci --password-stdin", "echo 'bob:Tundra{dig4}' | chpasswd"),
     ("echo $TOKEN | docker login --password-stdin", "echo hello | docker login --help"),
+    cost=14,
 )

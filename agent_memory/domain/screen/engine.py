@@ -3,13 +3,14 @@
 import functools
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from agent_memory.domain.screen import blocks, commands, headers, phrases, prose, urls, values
 from agent_memory.domain.screen.assign import STRUCTURE as ASSIGNMENT
-from agent_memory.domain.screen.rules import Rule, Structure, is_live, surroundings, window
+from agent_memory.domain.screen.locators import Finder
+from agent_memory.domain.screen.rules import Rule, Structure, is_live, window
 from agent_memory.domain.screen.tokens import SHARED_SHAPES, VENDOR_TOKENS
 from agent_memory.domain.screen.views import (
     BLOB_PATTERN,
@@ -26,44 +27,42 @@ MARKER = "store-marker"  # not the marker itself: the audit row that names the p
 TOO_DENSE = "too-dense"
 # A field of a record holds no more; whatever stands in one, it is read to its end.
 FIELD_CHARS = 16 << 10
-# What a longer text may cost, in units of some 8 microseconds. A text of more is refused unread, so that hostile text
-# cannot buy time.
-MAX_COST = 5800
-PLACE_COST = 1  # of finding a place and a glance at it; `Structure.cost` more where it is judged
-LOCATOR_COST = 3  # of looking for the places of one structure in a block
-Kind = TypeVar("Kind", Rule, Structure)
+# What a longer text may cost, in microseconds, about. A text of more is refused unread, so that hostile text cannot buy
+# time.
+MAX_COST = 52_000
+PLACE_COST = 6  # of a place and a glance at it; `Structure.cost` more where it is judged
+LONG_BYTES = 64  # of a place, for each microsecond more
+SHAPE_COST = 20  # of looking for one shape in a block
+Kind = Rule | Structure
+Place = tuple[Kind, int, int]  # what may stand there, its first offset and its end
 # What RE2 may keep of one compiled automaton; with too little it forgets states over and over, and is fifty times
 # slower. Plain text fills a hundredth.
 TABLE_BYTES = 32 << 20
-# A text is read in blocks, each with the beginning of the next, so that a locator runs only where its places are.
-BLOCK_BYTES = 4096
+# Shapes are looked for in blocks, each with the beginning of the next: what begins in a block is read so far.
+BLOCK_BYTES = 8192
 OVERLAP_BYTES = 512
-TOKEN_BLOCK_BYTES = 16384
-TOKEN_BYTES = 2048  # of a token that begins in a block: a JSON web token or key is read so far
 
 TOKEN_RULES: tuple[Rule, ...] = VENDOR_TOKENS + SHARED_SHAPES
-# Shapes with no fixed beginning: an automaton counts in them at every place, so they stand apart from the others, which
-# it would have to know in every mixture with those counts.
-_COUNTED = frozenset({"private-key-end", "discord-bot-token", "prefixed-token", "license-key"})
-# Structures whose places are looked for by one automaton: it knows every mixture of them that a text holds, so only
-# those that look for the same words, or for few, stand together.
-GROUPS: tuple[tuple[Structure, ...], ...] = (
-    (ASSIGNMENT, commands.FLAG, blocks.TABLE, blocks.HEADING),
-    (prose.STATED, prose.REVERSED, phrases.LOGIN, phrases.PHRASE),
-    (
-        headers.SCHEME,
-        headers.COOKIE,
-        urls.USERINFO,
-        urls.BARE_USERINFO,
-        urls.HOOK,
-        commands.TOOL,
-        commands.PIPED,
-        blocks.PAIR,
-        blocks.LINE,
-        blocks.DEVICE,
-    ),
+STRUCTURES: tuple[Structure, ...] = (
+    ASSIGNMENT,
+    commands.FLAG,
+    blocks.TABLE,
+    blocks.HEADING,
+    prose.STATED,
+    prose.REVERSED,
+    phrases.LOGIN,
+    phrases.PHRASE,
+    headers.SCHEME,
+    headers.COOKIE,
+    urls.USERINFO,
+    urls.BARE_USERINFO,
+    urls.HOOK,
+    commands.TOOL,
+    commands.PIPED,
+    blocks.PAIR,
+    blocks.LINE,
+    blocks.DEVICE,
 )
-STRUCTURES: tuple[Structure, ...] = tuple(structure for group in GROUPS for structure in group)
 # Structures that hold where lines were joined: the others would read two sentences as one.
 _ACROSS_LINES = frozenset({"assignment", "authorization", "cookie", "userinfo", "capability-url", "statement"})
 WHY: dict[str, str] = {
@@ -90,20 +89,6 @@ class Work:
 
     cost: int = 0
     bounded: bool = True
-    # Readings repeat most of their places, so a place is judged once: structure, whether lines were joined, and bytes.
-    judged: dict[tuple[str, bool, tuple[bytes, bytes, bytes]], str | None] = field(default_factory=dict)
-
-    def judge(self, structure: Structure, parts: tuple[bytes, bytes, bytes], *, joined: bool) -> str | None:
-        """The judgement of a place, its cost counted. Raises: TooDense: as `spend` does."""
-        key = (structure.name, joined, parts)
-        if key in self.judged:
-            self.spend(PLACE_COST)
-            return self.judged[key]
-        place = window(parts, joined=joined)
-        told = structure.glance(place)
-        self.spend(PLACE_COST + (structure.cost if told else 0))
-        self.judged[key] = structure.judge(place) if told else None
-        return self.judged[key]
 
     def spend(self, cost: int) -> None:
         """Count what something will cost. Raises: TooDense: no text may cost so much; it is not counted then."""
@@ -112,32 +97,41 @@ class Work:
         self.cost += cost
 
 
-@dataclass(frozen=True, slots=True)
-class Group(Generic[Kind]):
-    """A few rules or structures, the places of which are looked for in one pass."""
+class Places:
+    """Where rules and structures may stand in a reading: by their signs, and by the shapes that no sign tells."""
 
-    holds: Any
-    locators: tuple[tuple[Kind, Any], ...]
+    def __init__(self, kinds: Sequence[Kind]) -> None:
+        import re2  # here and not above: a start that screens nothing need not pay for it
 
-    def places(
-        self, data: bytes, block_bytes: int, overlap_bytes: int, work: Work
-    ) -> Iterator[tuple[Kind, tuple[int, int]]]:
-        """Every place of every kind: where a block holds one, its locator runs over the block.
+        latin = re2.Options()
+        latin.encoding = re2.Options.Encoding.LATIN1  # bytes in, bytes out: offsets need no translation
+        latin.log_errors = False
+        latin.max_mem = TABLE_BYTES
+        self._finder = Finder(kinds)
+        self._shapes = tuple((kind, re2.compile(b"(?i)" + kind.shape, latin)) for kind in kinds if kind.shape)
+        self._holds = re2.Set.SearchSet(latin)  # which of the shapes stand in a block, in one pass
+        for _, shape in self._shapes:
+            self._holds.Add(shape.pattern)
+        self._holds.Compile()
 
-        A place is read no further than `overlap_bytes` behind the block it begins in.
-        """
-        read = [0] * len(self.locators)  # how far each kind's places reach
-        for begin in range(0, len(data), block_bytes):
-            end = begin + block_bytes
-            for i in sorted(self.holds.Match(data[begin : end + overlap_bytes]) or ()):
-                kind, locator = self.locators[i]
-                work.spend(LOCATOR_COST)
-                for match in locator.finditer(data, max(begin, read[i]), end + overlap_bytes):
-                    span = match.span()
-                    if span[0] >= end:
+    def of(self, data: bytes, work: Work) -> Iterator[Place]:
+        """Every place of every kind."""
+        yield from self._finder.places(data, work.spend)
+        if self._shapes:
+            yield from self._shaped(data, work)
+
+    def _shaped(self, data: bytes, work: Work) -> Iterator[Place]:
+        read = [0] * len(self._shapes)  # how far each kind's places reach
+        for begin in range(0, len(data), BLOCK_BYTES):
+            end = begin + BLOCK_BYTES
+            for i in sorted(self._holds.Match(data[begin : end + OVERLAP_BYTES]) or ()):
+                kind, shape = self._shapes[i]
+                work.spend(SHAPE_COST)
+                for match in shape.finditer(data, max(begin, read[i]), end + OVERLAP_BYTES):
+                    if match.start() >= end:
                         break
-                    read[i] = span[1]
-                    yield kind, span
+                    read[i] = match.end()
+                    yield kind, match.start(), match.end()
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +140,9 @@ class Screen:
 
     rules: tuple[Rule, ...]
     structures: tuple[Structure, ...]
-    tokens: tuple[Group[Rule], ...]
-    groups: tuple[Group[Structure], ...]
-    groups_across: tuple[Group[Structure], ...]  # the structures that hold where lines were joined
+    places: Places
+    places_across: Places  # of the tokens, and of the structures that hold where lines were joined
+    tokens: Places
     marker: Any
     blob: Any
 
@@ -166,9 +160,19 @@ class Screen:
             data = view.data
             for match in self.marker.finditer(data):
                 yield _hit(MARKER, data, match.start(), match.end(), view)
-            yield from self._tokens(data, view, work)
-            if not view.tokens_only:
-                yield from self._structures(data, view, work)
+            kinds = self.tokens if view.tokens_only else self.places_across if view.joined else self.places
+            places = []
+            for place in kinds.of(data, work):
+                work.spend(PLACE_COST + (place[2] - place[1]) // LONG_BYTES)
+                places.append(place)
+            for rule, start, end in places:
+                if isinstance(rule, Rule) and _is_token(rule, data, start, end):
+                    yield _hit(rule.name, data, start, end, view)
+            for structure, start, end in places:
+                if isinstance(structure, Structure):
+                    name = _judged(structure, data, start, end, view, work)
+                    if name is not None:
+                        yield _hit(name, data, start, end, view)
 
     def is_marked(self, text: str) -> bool:
         """Whether the do-not-store marker stands in any reading of the text, or may stand where none can be built."""
@@ -182,21 +186,19 @@ class Screen:
         found = (decoded_text(match.group().decode()) for match in islice(self.blob.finditer(data), MAX_BLOBS))
         return "\n".join(blob for blob in found if blob is not None)
 
-    def _tokens(self, data: bytes, view: View, work: Work) -> Iterator[Hit]:
-        for group in self.tokens:
-            for rule, (start, end) in group.places(data, TOKEN_BLOCK_BYTES, TOKEN_BYTES, work):
-                work.spend(PLACE_COST)
-                if rule.vendor and (data[end : end + 1] == b"+" or data[start - 1 : start] == b"+"):
-                    continue  # three letters and luck, inside base64
-                if token_is_live(rule.name, data[start:end].decode("utf-8", "ignore")):
-                    yield _hit(rule.name, data, start, end, view)
 
-    def _structures(self, data: bytes, view: View, work: Work) -> Iterator[Hit]:
-        for group in self.groups_across if view.joined else self.groups:
-            for structure, (start, end) in group.places(data, BLOCK_BYTES, OVERLAP_BYTES, work):
-                name = work.judge(structure, surroundings(data, start, end), joined=view.joined)
-                if name is not None:
-                    yield _hit(name, data, start, end, view)
+def _is_token(rule: Rule, data: bytes, start: int, end: int) -> bool:
+    if rule.vendor and (data[end : end + 1] == b"+" or data[start - 1 : start] == b"+"):
+        return False  # three letters and luck, inside base64
+    return token_is_live(rule.name, data[start:end].decode("utf-8", "ignore"))
+
+
+def _judged(structure: Structure, data: bytes, start: int, end: int, view: View, work: Work) -> str | None:
+    place = window(data, start, end, joined=view.joined)
+    if not structure.glance(place):
+        return None
+    work.spend(structure.cost)
+    return structure.judge(place)
 
 
 _PUBLIC_PREFIXES = word_set(
@@ -233,36 +235,19 @@ def _hit(name: str, data: bytes, start: int, end: int, view: View) -> Hit:
 
 
 def compile_screen(rules: tuple[Rule, ...] = TOKEN_RULES, structures: tuple[Structure, ...] = STRUCTURES) -> Screen:
-    """Compile a rule table; about 50 ms, so callers keep the result."""
-    import re2  # here and not above: a start that screens nothing need not pay for it
+    """Compile a rule table; some 50 ms, so callers keep the result."""
+    import re2
 
-    fixed = [rule for rule in rules if rule.name not in _COUNTED]
-    counted = [rule for rule in rules if rule.name in _COUNTED]
-    held = [[structure for structure in group if structure in structures] for group in GROUPS]
-    across = [[structure for structure in group if structure.name in _ACROSS_LINES] for group in held]
+    across = [structure for structure in structures if structure.name in _ACROSS_LINES]
     return Screen(
         rules,
         structures,
-        tuple(_group(kinds) for kinds in (fixed, counted) if kinds),
-        tuple(_group(kinds) for kinds in held if kinds),
-        tuple(_group(kinds) for kinds in across if kinds),
+        Places([*rules, *structures]),
+        Places([*rules, *across]),
+        Places(rules),
         re2.compile(MARKER_PATTERN),
         re2.compile(BLOB_PATTERN),
     )
-
-
-def _group(kinds: Sequence[Kind]) -> Group[Kind]:
-    import re2
-
-    latin = re2.Options()
-    latin.encoding = re2.Options.Encoding.LATIN1  # bytes in, bytes out: offsets need no translation
-    latin.log_errors = False
-    latin.max_mem = TABLE_BYTES
-    holds = re2.Set.SearchSet(latin)
-    for kind in kinds:
-        holds.Add(kind.locator)
-    holds.Compile()
-    return Group(holds, tuple((kind, re2.compile(kind.locator, latin)) for kind in kinds))
 
 
 @functools.lru_cache(maxsize=1)

@@ -5,6 +5,7 @@ import binascii
 import re
 
 from agent_memory.domain.screen import names, values
+from agent_memory.domain.screen.locators import Locator
 from agent_memory.domain.screen.names import Promise
 from agent_memory.domain.screen.rules import Structure, Window
 from agent_memory.domain.screen.values import Look
@@ -78,8 +79,29 @@ def _cookie(place: Window) -> str | None:
 
 SCHEME = Structure(
     "authorization",
-    rb"(?i)\b(?:bearer|basic|plain|token|api-?key|negotiate|ntlm|ssws|splunk|oauth|genie-?key|sharedkey|hmac)"
-    rb"[\"'`:=]{0,2}\s+[\"'`]?[\w+/=.~:-]{8}",
+    (
+        Locator(
+            (
+                "bearer",
+                "basic",
+                "plain",
+                "token",
+                "apikey",
+                "api-key",
+                "negotiate",
+                "ntlm",
+                "ssws",
+                "splunk",
+                "oauth",
+                "geniekey",
+                "genie-key",
+                "sharedkey",
+                "hmac",
+            ),
+            rb"\b(?:bearer|basic|plain|token|api-?key|negotiate|ntlm|ssws|splunk|oauth|genie-?key|sharedkey|hmac)"
+            rb"[\"'`:=]{0,2}\s++[\"'`]?[\w+/=.~:-]{8}",
+        ),
+    ),
     _scheme,
     {
         "authorization": "an Authorization value is a key in itself",
@@ -87,13 +109,14 @@ SCHEME = Structure(
     },
     ("Authorization: Bearer {an40}", "AUTHORIZATION: BEARER {an40}", "expects `Api-Key {an36}`"),
     ("Authorization: Bearer <token>", 'Bearer realm="acme", error="invalid_token"', "the bearer token goes into"),
+    cost=16,
 )
 COOKIE = Structure(
     "cookie",
-    rb"(?i)(?:cookies?\b|\s-b\s)[^\n=]*=",
+    (Locator(("cookie", "-b"), rb"(?:cookies?\b|(?<=\s)-b\s)[^\n=]*+="),),
     _cookie,
     {"cookie": "a session cookie opens the session it belongs to"},
     ("Cookie: sid={hex32}; lang=de", "curl -b 'connect.sid=s%3A{an32}' https://a.example"),
     ("Set-Cookie: theme=dark; Path=/; Max-Age=31536000", "Cookie: sessionid=<redacted>; lang=de"),
-    cost=6,
+    cost=16,
 )

@@ -3,6 +3,7 @@
 import re
 
 from agent_memory.domain.screen import values
+from agent_memory.domain.screen.locators import Locator, ended, signs
 from agent_memory.domain.screen.rules import Structure, Window
 from agent_memory.domain.screen.values import Look
 from agent_memory.domain.screen.words import STOP_WORDS
@@ -59,18 +60,58 @@ def _phrase(place: Window) -> str | None:
 
 LOGIN = Structure(
     "login-pair",
-    rb"(?i)\b(?:log(?:ged)?[ -]?in|login|sign in|credentials?|creds|account|user(?:name)?|anmeld\w*|"
-    rb"zugang\w*|identifiants?|\xe7\x99\xbb\xe5\xbd\x95)\b[^\n/:|]*[/:|]|[\w.@-]+ / [^\s]*[0-9]",
+    (
+        Locator(
+            (
+                "login",
+                "log in",
+                "log-in",
+                "logged in",
+                "logged-in",
+                "loggedin",
+                "sign in",
+                "credential",
+                "creds",
+                "account",
+                "username",
+                *ended("user"),
+                "anmeld",
+                "zugang",
+                "identifiant",
+                "登录",
+            ),
+            rb"\b(?:log(?:ged)?[ -]?in|login|sign in|credentials?|creds|account|user(?:name)?|anmeld\w*|"
+            rb"zugang\w*|identifiants?|\xe7\x99\xbb\xe5\xbd\x95)\b[^\n/:|]*+[/:|]",
+        ),
+        Locator((" / ",), rb" / [^\s]{0,100}[0-9]", rb"[\w.@-]{1,64}+"),
+    ),
     _login,
     {},
     ("Log in to pfSense with root / Emys+{an6}1Z and disable the rule.",),
     ("log in at nas.lan:5001 / the page", "user docs: see docs/login/How-To2.md"),
+    cost=10,
 )
+_OWNERS = (
+    "seed|recovery|backup|mnemonic|wallet|setup|authenticator|scratch|rescue|emergency|bip39|bip-39|2fa|mfa|totp|secret"
+)
+_WORDS = signs("phrase word code key mnemonic")
 PHRASE = Structure(
     "phrases",
-    rb"(?i)\b(?:(?:seed|recovery|backup|mnemonic|wallet|setup|authenticator|scratch|rescue|emergency|bip-?39|"
-    rb"2fa|mfa|totp|secret)[ -]?"
-    rb"(?:phrase|words?|codes?|keys?|mnemonic)|mnemonic|bip-?39|wiederherstellungs\w*|notfall-?codes?)",
+    (
+        Locator(
+            (
+                *(f"{owner}{gap}{word}" for owner in _OWNERS.split("|") for gap in ("", " ", "-") for word in _WORDS),
+                "mnemonic",
+                "bip39",
+                "bip-39",
+                "wiederherstellungs",
+                "notfallcode",
+                "notfall-code",
+            ),
+            rb"\b(?:(?:" + _OWNERS.encode() + rb")[ -]?"
+            rb"(?:phrase|words?|codes?|keys?|mnemonic)|mnemonic|bip-?39|wiederherstellungs\w*|notfall-?codes?)",
+        ),
+    ),
     _phrase,
     {"seed-phrase": "twelve or more words of a seed phrase", "recovery-codes": "recovery codes open an account"},
     (
@@ -78,5 +119,5 @@ PHRASE = Structure(
         "backup codes: {hex4}-1{hex3} {hex4}-2{hex3}",
     ),
     ("backup codes live in the safe", "the recovery key is stored in the vault since 2026-01-02"),
-    cost=6,
+    cost=56,
 )

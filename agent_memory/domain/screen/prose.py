@@ -7,10 +7,21 @@ from itertools import islice
 from typing import Any
 
 from agent_memory.domain.screen import names, values
+from agent_memory.domain.screen.locators import Locator, signs
 from agent_memory.domain.screen.rules import Structure, Window
 from agent_memory.domain.screen.search import Search
 from agent_memory.domain.screen.values import Look
-from agent_memory.domain.screen.words import ANNOUNCED, CODE_TEXT, PASSWORD, PASSWORD_TEXT, STOP_WORDS
+from agent_memory.domain.screen.words import (
+    ANNOUNCE_OTHERS,
+    ANNOUNCE_WORDS,
+    ANNOUNCED,
+    CODE_OWNER,
+    CODE_TEXT,
+    KEY_OWNER,
+    PASSWORD,
+    PASSWORD_TEXT,
+    STOP_WORDS,
+)
 
 # The verb or sign that says "and this is it". A few words may stand before it ("for the printer web page").
 _SAYS = (
@@ -23,6 +34,7 @@ _VALUE = re.compile(r"[\s\"'`“„«「『‘*(_]*(?P<value>[!-~À-ž€£§]{4
 _ENDED = re.compile(r"(?:s|es|e|en|n|er)?(?![\w./}(\[$?&@-])|(?:s|es|e|en|n|er)?[.?!]?(?:\s|$)")
 _ENDING = re.compile(r"^(?:s|es|e|en|n|er)\b")
 _ESCAPED_END = re.compile(r"\\n(?=[ \\])")  # of an indented or empty line in a JSON string, and not a path
+_CLAUSE = re.compile(r"[^\n.;:]{0,160}")
 _CLAUSE_END = re.compile(r"[.;!?](?:\s|$)")
 _GLUABLE = re.compile(r"(?i)passwor|kennwor|schl|token|code")
 _NO_SECRET = re.compile(
@@ -111,7 +123,7 @@ def _word(word: str) -> _Word:
 
 def _glance(place: Window) -> bool:
     """Whether the line holds what may be a key or a code, or a password is announced, which may be anything."""
-    return _MAY_HOLD.search(_line(place)) is not None or _ANNOUNCES_PASSWORD(place.text)
+    return _MAY_HOLD.search(_line(place), 0, len(place.text) + 130) is not None or _ANNOUNCES_PASSWORD(place.text)
 
 
 def _line(place: Window) -> str:
@@ -260,7 +272,7 @@ def _in_quotes(gap: str, value: str, password: bool) -> bool:
 
 
 def _reversed(place: Window) -> str | None:
-    text = place.text
+    text = place.text + _CLAUSE.match(place.after).group()  # type: ignore[union-attr]  # it matches nothing, too
     for start, end in announced_in(text, 0):
         found = _REVERSED.search(text[max(0, start - 140) : start])
         if found:
@@ -282,11 +294,23 @@ _WHY = {
     "stated-key": "a sentence states a key or token",
     "stated-code": "a sentence states a PIN or door code",
 }
+# A word of prose and no piece of an identifier, as `_is_word` judges it.
+_WORD_END = rb"(?=[a-z]{2,24}+(?:(?![\w./}(\[$?&@-])|[.?!]?(?:\s|\Z)))"
+_A_WORD = rb"(?<![_./${\\=@])" + _WORD_END
+# From an announcement to the first sign or digit of its line: few words are without one and secret all the same.
+_TO_VALUE = (
+    rb"(?:[^\n0-9!#$%^*+@&?~\"'`=]{0,160}+[0-9!#$%^*+@&?~\"'`=]|"
+    rb"[^\n0-9!#$%^*+@&?~\"'`=]{0,160}(?:\xe3\x80[\x8c\x8e]|\xe2\x80[\x98\x9c\x9e]|\xc2\xab))"
+)
 STATED = Structure(
     "statement",
-    rb"(?i)"
-    + ANNOUNCED
-    + rb"[^\n0-9!#$%^*+@&?~\"'`=]*(?:[0-9!#$%^*+@&?~\"'`=]|\xe3\x80[\x8c\x8e]|\xe2\x80[\x98\x9c\x9e]|\xc2\xab)",
+    (
+        Locator(ANNOUNCE_WORDS, _A_WORD + _TO_VALUE, cost=2),
+        Locator(ANNOUNCE_OTHERS, _TO_VALUE, cost=2),
+        Locator(("wpa2 key", "wpa2-key"), rb"wpa2" + _TO_VALUE),
+        Locator(("key",), _WORD_END + _TO_VALUE, KEY_OWNER),
+        Locator(("code", "combination", "combo"), _TO_VALUE, CODE_OWNER),
+    ),
     _stated,
     _WHY,
     (
@@ -313,14 +337,21 @@ STATED = Structure(
         "primary key is 9c851029-29d5-4a96-b22f-eeaf20321f7e",
     ),
     _glance,
-    cost=3,
+    cost=36,
 )
+_VERBS = signs("is as ist als est comme es como é è come")
 REVERSED = Structure(
     "reversed-statement",
-    rb"(?i)[^\s]*[0-9][^\s]*[ \t]+(?:is|as|ist|als|est|comme|es|como|\xc3\xa9|\xc3\xa8|come)[ \t]+[^\n.;:]*?"
-    + ANNOUNCED,
+    (
+        Locator(
+            tuple(f"{before}{verb}{after}" for verb in _VERBS for before in " \t" for after in " \t"),
+            rb"[ \t]\S+[ \t]",
+            rb"[ \t]*+[^\s0-9]{0,100}+[0-9]\S{0,60}+",
+        ),
+    ),
     _reversed,
     {},
     ("use Tundra{dig4}x as the admin password", "`{an32}` is the new api key"),
     ("v2.1.0 is the token service", "4f2c91d is the commit for the token fix"),
+    cost=15,
 )

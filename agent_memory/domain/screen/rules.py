@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from agent_memory.domain.screen import values
+from agent_memory.domain.screen.locators import Locator
 
 BEFORE_BYTES = 120  # how far a judge looks back from its place
 AFTER_BYTES = 400  # and ahead: longer than any password, short enough that a place costs microseconds
@@ -15,22 +16,19 @@ AFTER_BYTES = 400  # and ahead: longer than any password, short enough that a pl
 class Rule:
     """One kind of credential, as data.
 
-    `pattern` is RE2 syntax, matched without regard to case. `refuses` and `keeps` are examples for the tests; in them
-    `{an36}` stands for 36 random letters and digits (`hex`: hexadecimal, `up`: upper case and digits, `b64`: base64,
-    `dig`: digits), so that nothing secret-shaped stands in the source.
+    It is found by `locators`, or, where no sign tells it, by `shape`: RE2 syntax, matched without regard to case.
+    `refuses` and `keeps` are examples for the tests; in them `{an36}` stands for 36 random letters and digits (`hex`:
+    hexadecimal, `up`: upper case and digits, `b64`: base64, `dig`: digits), so that nothing secret-shaped stands in
+    the source.
     """
 
     name: str
-    pattern: str
+    locators: tuple[Locator, ...]
     why: str
     refuses: tuple[str, ...]
     keeps: tuple[str, ...] = ()
     vendor: bool = True  # false: a shape that many providers share
-
-    @property
-    def locator(self) -> bytes:
-        """The pattern as the engine compiles it."""
-        return b"(?i)" + self.pattern.encode()
+    shape: bytes | None = None
 
 
 class Window(NamedTuple):
@@ -42,17 +40,14 @@ class Window(NamedTuple):
     joined: bool = False  # lines were joined, so a short value may be the sum of two words
 
 
-def surroundings(data: bytes, start: int, end: int) -> tuple[bytes, bytes, bytes]:
-    """What a judge reads of a place: the bytes before data[start:end], the located ones, and those behind."""
+def window(data: bytes, start: int, end: int, *, joined: bool) -> Window:
+    """The place at data[start:end] and what a judge reads around it, cut at whole characters."""
     shown = min(end, start + BEFORE_BYTES + AFTER_BYTES)
-    return data[max(0, start - BEFORE_BYTES) : start], data[start:shown], data[end : end + AFTER_BYTES]
-
-
-def window(parts: tuple[bytes, bytes, bytes], *, joined: bool) -> Window:
-    """Surroundings as text, cut at whole characters."""
-    before, text, after = parts
     return Window(
-        before.decode("utf-8", "ignore"), text.decode("utf-8", "ignore"), after.decode("utf-8", "ignore"), joined
+        data[max(0, start - BEFORE_BYTES) : start].decode("utf-8", "ignore"),
+        data[start:shown].decode("utf-8", "ignore"),
+        data[end : end + AFTER_BYTES].decode("utf-8", "ignore"),
+        joined,
     )
 
 
@@ -60,19 +55,20 @@ def window(parts: tuple[bytes, bytes, bytes], *, joined: bool) -> Window:
 class Structure:
     """A way of writing that states a credential of any provider.
 
-    `locator` (RE2 over UTF-8 bytes) finds places in linear time; `judge` reads one place and answers the pattern's
-    name, or None. `glance` tells, for less, a place that `judge` need not read. `why` explains each pattern name that
-    the judge may answer.
+    `locators` find its places, and `shape` (RE2) those that no sign tells; `judge` reads one place and answers the
+    pattern's name, or None. `glance` tells, for less, a place that `judge` need not read. `why` explains each pattern
+    name that the judge may answer.
     """
 
     name: str
-    locator: bytes
+    locators: tuple[Locator, ...]
     judge: Callable[[Window], str | None]
     why: dict[str, str]
     refuses: tuple[str, ...]
     keeps: tuple[str, ...] = ()
     glance: Callable[[Window], bool] = lambda place: True
-    cost: int = 3  # of judging a place, in what finding one costs, about; counts toward the bound on a long text
+    cost: int = 10  # microseconds, about, that judging a place takes; counts toward the bound on a long text
+    shape: bytes | None = None
 
 
 _EXAMPLE = re.compile(r"(?i)example|redact|your[-_]|placeholder|\*\*|\.\.\.|x{6}|0{10}|here$")

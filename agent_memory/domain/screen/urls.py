@@ -3,6 +3,7 @@
 import re
 
 from agent_memory.domain.screen import values
+from agent_memory.domain.screen.locators import Locator
 from agent_memory.domain.screen.rules import Structure, Window
 from agent_memory.domain.screen.values import Look
 from agent_memory.domain.screen.words import word_set
@@ -73,9 +74,18 @@ def _hook(place: Window) -> str | None:
     return None
 
 
+# Words of a path behind which a segment opens what it names.
+_OPENING = "token|tokens|key|keys|secret|secrets|ical|calendar|feed|feeds|reset|invite|magic|verify|activate"
 USERINFO = Structure(
     "userinfo",
-    rb"[\w+.-]*://(?:[^\s/?#@:\"'<>]*:[^\s@\"'<>]+|[\w~.-]{20,64})@",
+    (
+        Locator(
+            ("://",),
+            rb"://(?:[^\s/?#@:\"'<>]*+:[^\s@\"'<>]++|[\w~.-]{20,64}+)@",
+            rb"[\w+.-]{0,40}+",
+            cost=5,
+        ),
+    ),
     _userinfo,
     {"url-password": "an address holds a password"},
     ("postgres://memo:Lantern{dig4}@db/memo", "redis://:{an24}@cache:6379/0", "https://{an30}@git.example/x.git"),
@@ -85,21 +95,33 @@ USERINFO = Structure(
         "scheme://user:password@host",
         "http://ha:8123/icons/logo@2x.png",
     ),
-    cost=1,
+    cost=6,
 )
 BARE_USERINFO = Structure(
     "bare-userinfo",
-    rb"[\w.+-]+[:/][^\s@/:\"'<>(]{4,64}@/{0,2}(?:tcp\(|unix\(|[\w.-]+)",
+    (
+        Locator(
+            ("@",),
+            rb"(?<=[^\s@/:\"'<>(]{4})@/{0,2}(?:tcp\(|unix\(|[\w.-]+)",
+            rb"[^\s@/:\"'<>(]{4,64}+[:/][\w.+-]{1,64}+",
+        ),
+    ),
     _bare,
     {},
     ("proxy jdoe:Ous{dig6}x@proxy.corp:3128", "root:Marble{dig4}@tcp(db:3306)/app"),
     ("mailto:anna2@lab.example", "memo:1.4.2@sha256:{hex64}", "time 12:30@office"),
-    cost=1,
+    cost=20,
 )
 HOOK = Structure(
     "capability-url",
-    rb"(?i)(?:hooks?[\w.-]*|/(?:[a-z]+-)?(?:tokens?|keys?|secrets?|ical|calendar|feeds?|reset|invite|magic|"
-    rb"verify|activate))/[\w/%.@:~-]{16}",
+    (
+        Locator(("hook",), rb"hooks?[\w.-]*+/[\w/%.@:~-]{16}"),
+        Locator(
+            tuple(f"{word}/" for word in _OPENING.split("|")),
+            rb"(?:" + _OPENING.encode() + rb")/[\w/%.@:~-]{16}",
+            rb"(?:-[a-z]{1,40}+)?/",
+        ),
+    ),
     _hook,
     {"capability-url": "whoever has this URL may use it"},
     (
@@ -108,5 +130,5 @@ HOOK = Structure(
         "https://a.example/trigger/x/with/key/{an22}",
     ),
     ("https://github.com/acme/webhook/blob/{hex40}/src/app.py", "src/hooks/use-token-list-provider.ts"),
-    cost=1,
+    cost=15,
 )

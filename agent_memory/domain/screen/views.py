@@ -5,7 +5,6 @@ characters, a terminal wraps a key over two lines. Each reading is built in line
 sign of its disguise, so that plain text is read once.
 """
 
-import base64
 import binascii
 import functools
 import html
@@ -16,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent_memory.domain.screen.nearby import GAP, stretches
-from agent_memory.domain.screen.search import Search
 
 MAX_ROUNDS = 3  # a value encoded four times over was not encoded by accident
 # Escapes decoded, and line breaks taken out, of one text. Each is a character or more of the text as sent, so a field
@@ -25,9 +23,9 @@ MAX_UNDONE = 1 << 16
 # What stands around the disguises of one text and is read beside it. Where more does, the text is disguised as a whole
 # (a JSON string, HTML, a log whose lines all may be wrapped keys), and no reading can be had twice.
 MAX_NEAR_BYTES = 320 << 10
-# Of a KiB, in the engine's units: of looking for disguises, undoing them, joining lines, reading it for everything and
-# for tokens only.
-SCAN_COST, UNDO_COST, JOIN_COST, READ_COST, TOKENS_COST = 1, 3, 1, 2, 1
+# Microseconds, about: of a KiB to look for disguises, to undo them, to join its lines, to read it for everything and
+# for tokens only; and of a stretch around a disguise.
+SCAN_COST, UNDO_COST, JOIN_COST, READ_COST, TOKENS_COST, STRETCH_COST = 8, 25, 20, 8, 6, 6
 MAX_BACKSLASHES = 4  # before one escape: quoted twice over
 MAX_BLOBS = 512  # base64 runs decoded per text; a text of more is data, whose first runs say what it is
 
@@ -39,9 +37,10 @@ _WIDE = "\uff01-\uff5e\u3000"  # beside Chinese or Japanese they are that script
 _LETTERS = "\uff10-\uff19\uff21-\uff3a\uff41-\uff5a\U0001d400-\U0001d7ff\u24b6-\u24e9"
 _OTHERS = f"{_INVISIBLE}{_HYPHENS}{_LETTERS}\u00a0\u2002-\u200a\u202f"
 _FOLDABLES = f"[{_WIDE}{_OTHERS}]"
-_MAY_FOLD = Search(_FOLDABLES)  # `re` takes 13 ms for a mebibyte, RE2 one
 _INVISIBLE_RUN = re.compile(f"[{_INVISIBLE}]+")
 _HYPHEN = re.compile(f"[{_HYPHENS}]")
+_FOLDABLE_RUN = re.compile(f"{_FOLDABLES}+")
+MOST_LOOKALIKES = 50  # different ones that are replaced one by one
 # The marker in RE2 syntax: any hyphen, a soft one included, and invisible characters or a line break anywhere inside.
 _INSIDE = f"(?:[{_INVISIBLE}]|[\\\\\"']?\\r?\\n[ \\t>|*+\"']*)*"
 MARKER_PATTERN = "(?i)d{z}o{z}{h}{z}n{z}o{z}t{z}{h}{z}s{z}t{z}o{z}r{z}e".replace("{z}", _INSIDE).replace(
@@ -50,16 +49,11 @@ MARKER_PATTERN = "(?i)d{z}o{z}{h}{z}n{z}o{z}t{z}{h}{z}s{z}t{z}o{z}r{z}e".replace
 # Runs of base64, broken over lines or not.
 BLOB_PATTERN = r"[A-Za-z0-9+/_-]{16,}(?:\r?\n[ \t>]*[A-Za-z0-9+/_-]{16,})*={0,2}"
 
-# Each by its sign, which `re` skips to; a run of backslashes is taken whole, so that a long one is looked at once, and
-# its last four belong to the escape.
+# A run of backslashes is taken whole, so that a long one is looked at once, and its last four belong to the escape.
 _ESCAPES = (
-    ("", re.compile(f"({_FOLDABLES}+)")),  # has no sign but that it is not ASCII
-    ("&", re.compile(r"(&(?:\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]{2,8}\d?);)")),
-    ("%", re.compile(r"(%[0-9A-Fa-f]{2}(?:%[0-9A-Fa-f]{2})*+)")),
-    (
-        "\\",
-        re.compile(r"(\\\\*+(?:u[0-9a-fA-F]{4}(?:\\{1,4}u[0-9a-fA-F]{4})*+|x[0-9a-fA-F]{2}|[nrtfb\"'/])?)"),
-    ),
+    re.compile(r"(&(?:\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]{2,8}\d?);)"),
+    re.compile(r"(%[0-9A-Fa-f]{2}(?:%[0-9A-Fa-f]{2})*+)"),
+    re.compile(r"(\\\\*+(?:u[0-9a-fA-F]{4}(?:\\{1,4}u[0-9a-fA-F]{4})*+|x[0-9a-fA-F]{2}|[nrtfb\"'/])?)"),
 )
 _DISGUISED = re.compile(r"[&%\\]|[^\x00-\x7f]")  # what was decoded may be an escape again
 # A line break between two characters that keys are made of; the indentation and quotes around it are gone by then.
@@ -93,7 +87,7 @@ def readings(text: str, decode_blobs: Callable[[bytes], str], spend: Callable[[i
     data = text.encode("utf-8", "replace")  # a lone surrogate becomes "?", so that offsets stay
     near = stretches(data, _escaped())
     whole = len(near) > MAX_NEAR_BYTES  # then its structures are read once, undisguised
-    spend(_kib(SCAN_COST, data) + near.count(GAP))
+    spend(_kib(SCAN_COST, data) + STRETCH_COST * near.count(GAP))
     if not whole:
         spend(_kib(READ_COST, data))
         yield View(data, plain=True)
@@ -105,7 +99,7 @@ def readings(text: str, decode_blobs: Callable[[bytes], str], spend: Callable[[i
     known = [opened or data] if whole else [data, opened]
     near = GAP.join(stretches(each, _broken()) for each in known if each)
     tokens_only = len(near) > MAX_NEAR_BYTES
-    spend(_kib(JOIN_COST + (TOKENS_COST if tokens_only else READ_COST), near) + near.count(GAP))
+    spend(_kib(JOIN_COST + (TOKENS_COST if tokens_only else READ_COST), near) + STRETCH_COST * near.count(GAP))
     joined = _changed(near, _joined)
     if joined:
         yield View(joined, joined=True, tokens_only=tokens_only)
@@ -167,6 +161,35 @@ def _joined(text: str) -> str:
     return joined if len(joined) != len(text) else text
 
 
+@functools.lru_cache(maxsize=1)
+def _foldable() -> Any:
+    """Finds a character that is folded to ASCII; `re` takes ten times as long over so many ranges."""
+    import re2
+
+    return re2.compile(_FOLDABLES)
+
+
+def _folded(text: str) -> str:
+    """The text without invisible characters, and with ASCII for what looks like it.
+
+    Few characters are disguised in one text, each many times: one after another is replaced everywhere.
+    """
+    if text.isascii():
+        return text
+    data, at = text.encode("utf-8", "surrogatepass"), 0
+    for _ in range(MOST_LOOKALIKES):
+        found = _foldable().search(data, at)
+        if found is None:
+            return data.decode("utf-8", "surrogatepass")
+        char, at = found.group(), found.start()
+        data = data.replace(char, _fold(char.decode()).encode())
+    return _FOLDABLE_RUN.sub(lambda run: _fold(run.group()), data.decode("utf-8", "surrogatepass"))
+
+
+def _fold(run: str) -> str:
+    return unicodedata.normalize("NFKC", _HYPHEN.sub("-", _INVISIBLE_RUN.sub("", run)))
+
+
 def undisguised(text: str) -> str:
     """The text with escapes decoded, invisible characters removed and look-alikes folded to ASCII.
 
@@ -174,17 +197,16 @@ def undisguised(text: str) -> str:
     """
     left = MAX_UNDONE
     for _ in range(MAX_ROUNDS):
-        nested = False
-        for sign, escape in _ESCAPES:
-            if sign in text if sign else not text.isascii() and _MAY_FOLD(text):
-                pieces = escape.split(text, left)
-                left -= len(pieces) // 2
-                if left <= 0:
-                    raise TooDense
-                known = {piece: _unescape(piece) for piece in set(pieces[1::2])}
-                nested = nested or any(_DISGUISED.search(new) for old, new in known.items() if new != old)
-                pieces[1::2] = [known[piece] for piece in pieces[1::2]]
-                text = "".join(pieces)
+        nested, text = False, _folded(text)
+        for escape in _ESCAPES:
+            pieces = escape.split(text, left)
+            left -= len(pieces) // 2
+            if left <= 0:
+                raise TooDense
+            known = {piece: _unescape(piece) for piece in set(pieces[1::2])}
+            nested = nested or any(_DISGUISED.search(new) for old, new in known.items() if new != old)
+            pieces[1::2] = [known[piece] for piece in pieces[1::2]]
+            text = "".join(pieces)
         if not nested:
             break
     return text
@@ -194,9 +216,7 @@ _CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "b": " "}
 
 
 def _unescape(escape: str) -> str:
-    """One escape decoded, one run of look-alikes folded; itself when it does not stand for text."""
-    if not escape.isascii():
-        return unicodedata.normalize("NFKC", _HYPHEN.sub("-", _INVISIBLE_RUN.sub("", escape)))
+    """One escape decoded; itself when it does not stand for text."""
     if escape[0] == "&":
         return html.unescape(escape)
     if escape[0] == "%":
@@ -230,6 +250,8 @@ def _text_or(data: bytes, otherwise: str) -> str:
 
 
 _URL_SAFE = bytes.maketrans(b"-_", b"+/")
+_CONTROLS_IN_BYTES = bytes([*range(9), *range(14, 32), 127])
+_HEAD = 16  # characters of base64 that tell most identifiers and images from a text
 _SAMPLE = 200  # characters of a decoded blob that say what it is
 
 
@@ -238,15 +260,20 @@ def decoded_text(blob: str) -> str | None:
     if not blob.isascii():
         return None
     body = blob.encode().translate(_URL_SAFE, b" \t\r\n\f\v>=")
-    body = body[: len(body) // 4 * 4] if len(body) % 4 == 1 else body + b"=" * (-len(body) % 4)
     try:
-        head = base64.b64decode(body[:16])
-        if any(byte < 9 or 13 < byte < 32 or byte == 127 for byte in head):
+        if len(body) >= _HEAD and _is_binary(binascii.a2b_base64(body[:_HEAD])):
             return None
-        data = base64.b64decode(body)
-    except (binascii.Error, ValueError):
+        body = body[: len(body) // 4 * 4] if len(body) % 4 == 1 else body + b"=" * (-len(body) % 4)
+        data = binascii.a2b_base64(body)
+    except binascii.Error:  # signs of no base64 among them
+        return None
+    if _is_binary(data[: _HEAD * 3 // 4]):
         return None
     sample = data[: 4 * _SAMPLE].decode("utf-8", "replace")[:_SAMPLE]
     printable = sum(map(str.isprintable, sample)) + sample.count("\n") + sample.count("\t")
     readable = printable >= 0.97 * len(sample) and sample.count("\ufffd") <= 1
     return data.decode("utf-8", "replace") if readable else None
+
+
+def _is_binary(data: bytes) -> bool:
+    return len(data.translate(None, _CONTROLS_IN_BYTES)) < len(data)

@@ -1,6 +1,8 @@
-"""The words that announce a credential, as RE2 alternations over UTF-8 bytes, for the locators of every structure."""
+"""The words that announce a credential: as signs and patterns of locators, and as sets to look up in."""
 
 import re
+
+from agent_memory.domain.screen.locators import backwards, ended, signs
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -8,14 +10,19 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Substrings of names, for `name = value`. Case is folded for ASCII only, so other scripts list both cases; `pat` is no
-# path and no pattern.
-_IN_NAMES = (
-    "pass|pwd|pw|psk|secret|token|key|auth|cred|pin|puk|otp|sid|sess|cookie|sig|sas|jwt|seed|mnemonic|"
-    "code|login|appid|bearer|dsn|kennw|contrase|clave|senha|chave|segredo|mdp|jeton|clé|wachtwoord|"
-    r"sleutel|hasł|haslo|klucz|lösenord|csrf|xsrf|pat(?:s?\b|[_0-9])|saml|irk|ltk|webhook|geheim|schlüssel|schluessel|"
-    "heslo|parola|access|пароль|Пароль|ПАРОЛЬ|ключ|Ключ|токен|Токен|секрет|密码|密碼|口令|密钥|密鑰|"
-    "秘钥|令牌|凭证|パスワード|暗証|トークン|鍵|キー|비밀번호|암호|토큰|키"
+# Substrings of names, for `name = value`. Case is folded for ASCII only, so other scripts list both cases.
+_NAMES = (
+    "pass pwd psk secret token key authoriz authentic cred cookie jwt seed mnemonic login appid bearer dsn kennw "
+    "contrase clave senha chave segredo mdp jeton clé wachtwoord sleutel hasł haslo klucz lösenord csrf xsrf saml "
+    "webhook geheim schlüssel schluessel heslo parola access sess signature pincode пароль Пароль ПАРОЛЬ ключ Ключ "
+    "токен Токен секрет 密码 密碼 口令 密钥 密鑰 秘钥 令牌 凭证 パスワード 暗証 トークン 鍵 キー "
+    "비밀번호 암호 토큰 키"
+)
+# Signs of names, and an alternation of the words for a pattern that looks for them inside.
+IN_NAMES = (*signs(_NAMES), *ended("auth code pw pin puk otp sid sig sas pat pats irk ltk"))
+NAMED = rb"(?!(?:(?<=<)|(?<=</))code\b)"  # what a name begins with; the tags of HTML are no code of anything
+NAME_WORD: bytes = (
+    rf"(?:{'|'.join(signs(_NAMES))}|auth|code|pw|pin|puk|otp|sid|sig|sas|pat(?:s?\b|[_0-9])|irk|ltk)".encode()
 )
 # Words of prose that announce a password: any stated value after them is refused.
 ANNOUNCE_STRONGLY = (
@@ -26,31 +33,68 @@ ANNOUNCE_STRONGLY = (
     r"şifre|salasana|jelszó|parole|heslo|passord|lozinka|geslo|parool|mật khẩu|kata sandi|Κωδικός|κωδικός|"
     r"รหัสผ่าน|كلمة المرور|كلمة السر|סיסמה|पासवर्ड|密码|密碼|口令|密語|パスワード|暗証番号|비밀번호|암호"
 )
+_KEY_OWNERS = (
+    "access|secret|private|signing|encryption|master|auth|license|licence|account|shared|root|admin|deploy|service|"
+    "client|consumer|storage|webhook|preshared|pre-shared"
+)
 _KEY_PHRASES = (
-    r"api[ _-]?keys?|(?:access|secret|private|signing|encryption|master|auth|license|licence|account|shared|"
-    r"root|admin|"
-    r"deploy|service|client|consumer|storage|webhook|pre-?shared)[ _-]?(?:access[ _-]?)?key|token|secret|"
+    rf"api[ _-]?keys?|(?:{_KEY_OWNERS})[ _-]?(?:access[ _-]?)?key|token|secret|"
     r"credentials?|"
     r"(?:geheim|api-|zugangs|zugriffs)?schl(?:ü|ue)ssel|clé|jeton|chave|llave|segredo|secreto|chiave|sleutel|klucz|"
     r"ключ|Ключ|токен|Токен|секрет|(?-i:PATs?\b)|密钥|密鑰|秘钥|令牌|トークン|秘密鍵|APIキー|비밀키|토큰|"
     r"key|login|creds|zugangsdaten|账号|帐号|account"
 )
+_CODE_OWNERS = (
+    "door|gate|alarm|safe|lock|garage|entry|access|security|disarm|keypad|voicemail|unlock|sim|entrance|house|panel|"
+    "pairing|setup|homekit|matter"
+)
+_CODE_OWNERS_DE = "tür|tor|alarm|tresor|zugangs|sicherheits"
 _CODE_PHRASES = (
-    r"\bpin(?:[ -]?code)?|\bpuk|(?:door|gate|alarm|safe|lock|garage|entry|access|security|disarm|keypad|"
-    r"voicemail|unlock|"
-    r"sim|entrance|house|panel|pairing|setup|homekit|matter)[ -]?(?:code|combination|combo)|(?:tür|tor|"
-    r"alarm|tresor|zugangs|sicherheits)-?code|code pin|"
+    rf"\bpin(?:[ -]?code)?|\bpuk|(?:{_CODE_OWNERS})[ -]?(?:code|combination|combo)|(?:{_CODE_OWNERS_DE})-?code|"
+    r"code pin|"
     r"código|codice|人机码|门锁码|暗証"
 )
 
-
-def _bytes(pattern: str) -> bytes:
-    return pattern.encode()
-
-
-IN_NAMES: bytes = _bytes("(?:" + _IN_NAMES + ")")
-PASSWORD: bytes = _bytes("(?:" + ANNOUNCE_STRONGLY + ")")
-ANNOUNCED: bytes = _bytes("(?:" + ANNOUNCE_STRONGLY + "|" + _KEY_PHRASES + "|" + _CODE_PHRASES + ")")
+PASSWORD: bytes = f"(?:{ANNOUNCE_STRONGLY})".encode()
+ANNOUNCED: bytes = f"(?:{ANNOUNCE_STRONGLY}|{_KEY_PHRASES}|{_CODE_PHRASES})".encode()
+# Signs of the same words: letters alone, other scripts and phrases, and what may stand before some. A sign may be more
+# than its word: the judge reads the words.
+ANNOUNCE_WORDS = (
+    *signs(
+        "passwor passwd passphrase passcode passord pwd psk kennwort losungswort wachtwoord contrase senha haslo "
+        "adgangskode parol parool mdp clave wifi wlan salasana heslo lozinka geslo token secret credential schluessel "
+        "jeton chave llave segredo chiave sleutel klucz login creds zugangsdaten account codice"
+    ),
+    *ended("pw pat pats pin puk"),
+)
+ANNOUNCE_OTHERS = (
+    *signs(
+        "pass-phrase palavra-p hasł lösenord wi-fi пароль Пароль ПАРОЛЬ şifre jelsz Κωδικός κωδικός รหัสผ่าน סיסמה "
+        "पासवर्ड 密码 密碼 口令 密語 パスワード 暗証 비밀번호 암호 schlüssel clé ключ Ключ токен Токен секрет 密钥 密鑰 "
+        "秘钥 令牌 トークン 秘密鍵 비밀키 토큰 apiキー 账号 帐号 código 人机码 门锁码"
+    ),
+    "mot de",
+    "mots de",
+    "mot-de",
+    "mots-de",
+    "network key",
+    "network-key",
+    "wpa key",
+    "wpa-key",
+    "mật khẩu",
+    "kata sandi",
+    "كلمة",
+)
+KEY_OWNER = (
+    rb"(?:[ _-]?(?:"
+    + backwards("api")
+    + rb"|(?:"
+    + backwards("access")
+    + rb"[ _-]?)?"
+    + backwards(_KEY_OWNERS)
+    + rb"))?"
+)
+CODE_OWNER = rb"[ -]?" + backwards(_CODE_OWNERS) + rb"|-?" + backwards(_CODE_OWNERS_DE)
 
 # The same for windows already decoded to text.
 PASSWORD_TEXT = re.compile("(?i)(?<![a-z])(?:" + ANNOUNCE_STRONGLY + r")(?![a-z]{3})")

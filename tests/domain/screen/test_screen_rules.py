@@ -1,8 +1,11 @@
 """Each rule's own examples, and what the table as a whole must keep."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from agent_memory.domain.screen import engine, screen_text
+from agent_memory.domain.screen.locators import CHUNK_BYTES, Locator
 from agent_memory.domain.screen.rules import Rule, Structure
 from support.screen_examples import filled
 
@@ -80,10 +83,34 @@ def test_kinds_that_no_list_names_are_caught_by_structure(text: str) -> None:
     assert screen_text(filled(text)) is not None
 
 
+VENDOR_NAMES = {rule.name for rule in engine.TOKEN_RULES if rule.vendor}
+LOCATORS = [(kind.name, locator) for kind in (*engine.TOKEN_RULES, *engine.STRUCTURES) for locator in kind.locators]
+
+
+# Those of which the sign is a word or a beginning; elsewhere the pattern says more about what stands around the sign.
+@pytest.mark.parametrize(
+    "locator",
+    [locator for name, locator in LOCATORS if name in VENDOR_NAMES or name in ("jwt", "password-hash")],
+)
+@given(data=st.data())
+@settings(max_examples=300, deadline=None)
+def test_whatever_a_pattern_matches_begins_with_one_of_its_signs(locator: Locator, data: st.DataObject) -> None:
+    drawn = data.draw(st.from_regex(b"(?i)" + locator.pattern, fullmatch=True))
+    assert drawn.lower().startswith(tuple(sign.encode() for sign in locator.signs))
+
+
+@pytest.mark.parametrize("name", sorted({name for name, _ in LOCATORS}))
+def test_no_sign_is_listed_in_vain(name: str) -> None:
+    signs = [sign for each, locator in LOCATORS if each == name for sign in locator.signs]
+    assert len(set(signs)) == len(signs)
+    assert all(sign == sign.lower() or not sign.isascii() for sign in signs)
+
+
+@pytest.mark.parametrize("size", [engine.BLOCK_BYTES, CHUNK_BYTES])
 @pytest.mark.parametrize("filler", ["x ", "line\n", "\u5bc6", "a1\n"])
 @pytest.mark.parametrize("structure", engine.STRUCTURES, ids=lambda structure: structure.name)
-def test_a_place_is_found_wherever_the_blocks_of_a_text_are_cut(structure: Structure, filler: str) -> None:
+def test_a_place_is_found_wherever_the_blocks_of_a_text_are_cut(structure: Structure, filler: str, size: int) -> None:
     example = filled(structure.refuses[0])
     for offset in range(0, 2 * len(example), 7):
-        before = filler * ((engine.BLOCK_BYTES - offset) // len(filler.encode()))
+        before = filler * ((size - offset) // len(filler.encode()))
         assert screen_text(f"{before}\n{example}\n{before}") is not None, offset

@@ -1,0 +1,123 @@
+"""Where the places of a rule stand: a sign that one automaton finds with all others, and what stands around it."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+CHUNK_BYTES = 16384  # of a text whose signs are looked up at once: hostile text is refused before it is read whole
+BEHIND_BYTES = 160  # how far a locator looks back from its sign
+
+
+@dataclass(frozen=True, slots=True)
+class Locator:
+    """One way in which a kind of place is written.
+
+    Args:
+      signs: literals in lower case; one of them stands in every place. The fewer a text holds by chance, the better.
+      pattern: `re` syntax over UTF-8, matched without regard to case where the sign begins. It holds on to what it has
+        read (possessive) or is bounded, so that a place costs microseconds.
+      before: matched against the bytes before the sign read backwards; the place begins where it ends.
+      reach: bytes that the pattern reads at most.
+      cost: microseconds, about, that trying the pattern takes where a text was made to take long.
+    """
+
+    signs: tuple[str, ...]
+    pattern: bytes
+    before: bytes | None = None
+    reach: int = 512
+    cost: int = 1
+
+
+class Located(Protocol):
+    """A kind of place."""
+
+    @property
+    def locators(self) -> tuple[Locator, ...]:
+        """Every way in which it is written."""
+
+
+Kind = TypeVar("Kind", bound=Located)
+Match = Callable[[bytes, int, int], "re.Match[bytes] | None"]
+
+
+def signs(words: str) -> tuple[str, ...]:
+    """Signs without a space in them."""
+    return tuple(words.split())
+
+
+_ENDS = (*" \t\r\n\"'`*_])}=:-|>,.;/<&0123456789", *signs("value new old text str raw prod dev test live"))
+
+
+def ended(words: str) -> tuple[str, ...]:
+    """Signs for words too short to look for inside others: each with everything that may follow a name's last word."""
+    return tuple(word + end for word in words.split() for end in _ENDS)
+
+
+def backwards(words: str) -> bytes:
+    """An alternation of words (`a|b`) as it reads from its end, for `Locator.before`."""
+    return b"(?:" + b"|".join(re.escape(word.encode()[::-1]) for word in words.split("|")) + b")"
+
+
+class _Way(NamedTuple):
+    """A locator as compiled: which kind it belongs to, and its patterns."""
+
+    kind: int
+    match: Match
+    before: Match | None
+    reach: int
+    cost: int
+
+
+class Finder(Generic[Kind]):
+    """Finds the places of several kinds in one pass of an Aho-Corasick automaton over their signs."""
+
+    def __init__(self, kinds: Sequence[Kind]) -> None:
+        from ahocorasick_rs import BytesAhoCorasick, Implementation  # here: a start that screens nothing need not pay
+
+        ways: dict[bytes, list[_Way]] = {}
+        for i, kind in enumerate(kinds):
+            for locator in kind.locators:
+                way = _Way(i, _compiled(locator.pattern), _compiled(locator.before), locator.reach, locator.cost)
+                for sign in locator.signs:
+                    ways.setdefault(sign.encode(), []).append(way)
+        self._kinds = tuple(kinds)
+        self._ways = tuple(map(tuple, ways.values()))
+        self._costs = [sum(way.cost for way in each) for each in self._ways]
+        self._longest = max(map(len, ways), default=0)
+        self._signs: Any = BytesAhoCorasick(ways, implementation=Implementation.DFA)
+
+    def places(self, data: bytes, spend: Callable[[int], None]) -> Iterator[tuple[Kind, int, int]]:
+        """Every place with its first and its last offset; those of one kind do not overlap.
+
+        `spend` hears what it will cost to try the patterns of a chunk, before they are tried.
+        """
+        folded = data.lower()
+        read = [0] * len(self._kinds)  # how far each kind's places reach
+        for begin in range(0, len(data), CHUNK_BYTES):
+            found = self._signs.find_matches_as_indexes(
+                folded[begin : begin + CHUNK_BYTES + self._longest - 1], overlapping=True
+            )
+            spend(sum([self._costs[sign] for sign, _, _ in found]))
+            for sign, offset, _ in found:
+                if offset >= CHUNK_BYTES:
+                    continue  # the next chunk begins with it
+                at = begin + offset
+                for kind, match, before, reach, _ in self._ways[sign]:
+                    if at < read[kind]:
+                        continue
+                    place = match(data, at, at + reach)
+                    if place is None:
+                        continue
+                    start = at
+                    if before is not None:
+                        behind = before(data[max(0, at - BEHIND_BYTES) : at][::-1], 0, BEHIND_BYTES)
+                        if behind is None:
+                            continue
+                        start -= behind.end()
+                    read[kind] = place.end()
+                    yield self._kinds[kind], start, place.end()
+
+
+def _compiled(pattern: bytes | None) -> Any:
+    return None if pattern is None else re.compile(b"(?i)" + pattern).match
