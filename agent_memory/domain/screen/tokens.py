@@ -1,4 +1,4 @@
-"""The rule table of tokens that carry their provider in their shape; structure alone is the work of `sites`."""
+"""The rule table of tokens that carry their provider in their shape; the other modules know structures."""
 
 from agent_memory.domain.screen.locators import Locator, signs
 from agent_memory.domain.screen.rules import Rule
