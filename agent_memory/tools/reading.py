@@ -73,7 +73,7 @@ async def memory_search(call: Call, args: SearchArguments) -> SearchResult:
         query=args.query,
         scopes=scopes,
         filters=Filters(check_types(args.types or ()), check_tags(args.tags or ())),
-        exclude=tuple(check_id("exclude", entry) for entry in args.exclude or ()),
+        exclude=tuple(check_id(f"exclude[{i}]", entry) for i, entry in enumerate(args.exclude or ())),
         limit=args.limit,
         min_cosine=args.min_cosine,
     )
@@ -164,7 +164,7 @@ async def memory_get(call: Call, args: GetArguments) -> GetResult:
     A record is never cut: those that do not fit the budget are named in left_out, and the first is always given.
     """
     scopes = None if args.namespace is None else call.services.scopes(args.namespace)
-    wanted = list(dict.fromkeys(check_id("ids", entry) for entry in args.ids))
+    wanted = list(dict.fromkeys(check_id(f"ids[{i}]", entry) for i, entry in enumerate(args.ids)))
 
     def work(conn: Connection) -> tuple[dict[str, RecordView], list[str], dict[str, int]]:
         found: dict[str, Record] = {}

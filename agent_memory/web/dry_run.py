@@ -7,6 +7,7 @@ from agent_memory.domain.errors import InvalidArgument
 from agent_memory.domain.screen import explain
 
 FIELDS_MAX: Final = 50
+FINDINGS_MAX: Final = 1_000
 
 
 def dry_run(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -14,7 +15,8 @@ def dry_run(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
     Args:
       arguments: `{"texts": {name: text, …}}`.
-    Returns: `refused`, and `findings` with field, pattern, why and place (lines and columns from 1); never the value.
+    Returns: `refused`, and `findings` with field, pattern, why and place (lines and columns from 1), never the value;
+      of more than `FINDINGS_MAX` the first, and in `left_out` how many are not listed.
     Raises: InvalidArgument: another shape.
     """
     texts = arguments.get("texts")
@@ -34,6 +36,7 @@ def dry_run(arguments: Mapping[str, Any]) -> dict[str, Any]:
             "end_column": found.end_column,
         }
         for name, text in texts.items()
-        for found in explain(text)
+        for found in explain(text, bounded=True)
     ]
-    return {"refused": bool(findings), "findings": findings}
+    report = {"refused": bool(findings), "findings": findings[:FINDINGS_MAX]}
+    return report if len(findings) <= FINDINGS_MAX else {**report, "left_out": len(findings) - FINDINGS_MAX}

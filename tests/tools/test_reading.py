@@ -183,8 +183,10 @@ async def test_a_live_record_is_found_however_many_superseded_ones_share_its_pre
 
 
 @pytest.mark.parametrize("bad", ["", " ", "1234567", "g" * 32, "0" * 33, "%" * 8, "_" * 8, "0" * 8 + "*"])
-async def test_what_is_no_id_is_refused(world: World, bad: str) -> None:
-    assert (await world.rest("get", ids=[bad])).code == "invalid_argument"
+async def test_what_is_no_id_is_refused_and_named(world: World, bad: str) -> None:
+    refused = await world.rest("get", ids=["0" * 8, bad])
+    assert refused.code == "invalid_argument"
+    assert b"ids[1]" in refused.body
 
 
 @pytest.mark.parametrize("limit", [1, 3, 7, 100])

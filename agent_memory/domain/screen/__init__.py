@@ -1,9 +1,14 @@
 """The screen: may this text be kept? Asked of every text on its way to a write; the answer never holds the value."""
 
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from agent_memory.domain.screen import engine
 from agent_memory.domain.screen.engine import MARKER
+
+SPANS_MOST = 10  # disguised patterns of a text whose lines are looked for: each takes a few dozen screenings
 
 __all__ = ["MARKER", "Explanation", "explain", "marked_do_not_store", "screen_text", "screened"]
 
@@ -40,24 +45,34 @@ def screened(text: str) -> str:
     return text if pattern is None else f"[screened:{pattern}]"
 
 
-def explain(text: str) -> list[Explanation]:
+def explain(text: str, *, bounded: bool = False) -> list[Explanation]:
     """Every refusal in the text with its place, ordered by place; one for each pattern and place.
 
-    A text too dense to be judged within bounds is read to its end all the same, for the person who looks.
+    A text too dense to be judged within bounds is read to its end all the same, for the person who looks; `bounded` it
+    is not, and the answer is what the server would say.
     """
-    found: set[tuple[int, int, str]] = set()
-    seen: set[str] = set()
     hits = list(engine.default().hits(text))
-    if any(hit.pattern == engine.TOO_DENSE for hit in hits):
+    if not bounded and any(hit.pattern == engine.TOO_DENSE for hit in hits):
         hits += engine.default().hits(text, bounded=False)
-    for hit in hits:
-        if hit.plain:
-            found.add((hit.start, hit.end, hit.pattern))
-            seen.add(hit.pattern)
-        elif hit.pattern not in seen:
-            seen.add(hit.pattern)
-            found.add((*_span_of(text, hit.pattern), hit.pattern))
-    return [_explanation(text, start, end, pattern) for start, end, pattern in sorted(found)]
+    plain = {(hit.start, hit.end, hit.pattern) for hit in hits if hit.plain}
+    at = _characters(text, {offset for start, end, _ in plain for offset in (start, end)})
+    found = {(at[start], at[end], pattern) for start, end, pattern in plain}
+    disguised = {hit.pattern for hit in hits if not hit.plain} - {pattern for _, _, pattern in plain}
+    for i, pattern in enumerate(sorted(disguised)):
+        looked_for = pattern != engine.TOO_DENSE and i < SPANS_MOST
+        found.add((*(_span_of(text, pattern) if looked_for else (0, len(text))), pattern))
+    line_starts = [0, *(newline.end() for newline in re.finditer("\n", text))]
+    return [_explanation(line_starts, start, end, pattern) for start, end, pattern in sorted(found)]
+
+
+def _characters(text: str, offsets: Iterable[int]) -> dict[int, int]:
+    """Offsets in characters for offsets in UTF-8, in one pass."""
+    data = text.encode("utf-8", "replace")
+    characters, at, last = {}, 0, 0
+    for offset in sorted(offsets):
+        at += len(data[last:offset].decode("utf-8", "replace"))
+        characters[offset], last = at, offset
+    return characters
 
 
 def _span_of(text: str, pattern: str) -> tuple[int, int]:
@@ -93,11 +108,12 @@ def _fewest_that_show(lines: list[str], pattern: str) -> int:
     return low
 
 
-def _explanation(text: str, start: int, end: int, pattern: str) -> Explanation:
-    line, column = _place(text, start)
-    end_line, end_column = _place(text, end)
+def _explanation(line_starts: Sequence[int], start: int, end: int, pattern: str) -> Explanation:
+    line, column = _place(line_starts, start)
+    end_line, end_column = _place(line_starts, end)
     return Explanation(pattern, engine.WHY[pattern], line, column, end_line, end_column)
 
 
-def _place(text: str, offset: int) -> tuple[int, int]:
-    return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
+def _place(line_starts: Sequence[int], offset: int) -> tuple[int, int]:
+    line = bisect_right(line_starts, offset)
+    return line, offset - line_starts[line - 1] + 1

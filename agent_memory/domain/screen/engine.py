@@ -75,7 +75,7 @@ WHY: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One refusal: the pattern, and where it stands (character offsets) when it stands in the text as sent."""
+    """One refusal: the pattern, and where it stands (offsets in UTF-8) when it stands in the text as sent."""
 
     pattern: str
     start: int
@@ -159,7 +159,7 @@ class Screen:
         for view in readings(text, self.decoded_blobs, work.spend):
             data = view.data
             for match in self.marker.finditer(data):
-                yield _hit(MARKER, data, match.start(), match.end(), view)
+                yield _hit(MARKER, match.start(), match.end(), view)
             kinds = self.tokens if view.tokens_only else self.places_across if view.joined else self.places
             places = []
             for place in kinds.of(data, work):
@@ -167,12 +167,12 @@ class Screen:
                 places.append(place)
             for rule, start, end in places:
                 if isinstance(rule, Rule) and _is_token(rule, data, start, end):
-                    yield _hit(rule.name, data, start, end, view)
+                    yield _hit(rule.name, start, end, view)
             for structure, start, end in places:
                 if isinstance(structure, Structure):
                     name = _judged(structure, data, start, end, view, work)
                     if name is not None:
-                        yield _hit(name, data, start, end, view)
+                        yield _hit(name, start, end, view)
 
     def is_marked(self, text: str) -> bool:
         """Whether the do-not-store marker stands in any reading of the text, or may stand where none can be built."""
@@ -228,10 +228,8 @@ def token_is_live(rule: str, token: str) -> bool:
     return is_live(token)
 
 
-def _hit(name: str, data: bytes, start: int, end: int, view: View) -> Hit:
-    if not view.plain:
-        return Hit(name, 0, 0, plain=False)
-    return Hit(name, len(data[:start].decode()), len(data[:end].decode()), plain=True)
+def _hit(name: str, start: int, end: int, view: View) -> Hit:
+    return Hit(name, start, end, plain=True) if view.plain else Hit(name, 0, 0, plain=False)
 
 
 def compile_screen(rules: tuple[Rule, ...] = TOKEN_RULES, structures: tuple[Structure, ...] = STRUCTURES) -> Screen:

@@ -22,6 +22,16 @@ def test_the_marker_is_seen_and_audit_context_is_masked() -> None:
     assert screened("fine \ud800") == "fine \ud800"
 
 
+def test_columns_count_characters_however_long_these_are_in_utf_8() -> None:
+    text = f"é\U0001f600 {PASSWORD_URL} \ud800ü {PASSWORD_URL}\n密 {PASSWORD_URL}"
+    places = [(found.line, found.column, found.end_column) for found in explain(text)]
+    lines = text.split("\n")
+    first = lines[0].index("postgres") + 1
+    second = lines[0].rindex("postgres") + 1
+    assert [(line, column) for line, column, _ in places] == [(1, first), (1, second), (2, 3)]
+    assert len({end - column for _, column, end in places}) == 1
+
+
 def test_an_explanation_gives_lines_and_columns() -> None:
     (found,) = explain("first\n see " + PASSWORD_URL)
     assert (found.line, found.column, found.end_line) == (2, 6, 2)
