@@ -71,6 +71,15 @@ def test_a_text_too_dense_to_read_is_refused() -> None:
     assert found.keys() == {engine.TOO_DENSE, "url-password"}
 
 
+def test_signs_alone_count_too() -> None:
+    """Nothing here may be a credential, and to find that out takes time."""
+    work = engine.Work()
+    signs = "pass " * 4_000  # more than a field holds, and far from the bound
+    assert next(engine.default().hits(signs, work), None) is None
+    assert work.cost > len(signs)
+    assert screen_text("pass " * engine.MAX_COST) == engine.TOO_DENSE
+
+
 @pytest.mark.parametrize(
     "line", ["password for host{n}: see vault, token {n} expired, key={n}\n", "key={n}&lt;\n", "pw{n}=<x> "]
 )
