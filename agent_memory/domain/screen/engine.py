@@ -2,7 +2,7 @@
 
 import functools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -114,18 +114,20 @@ class Places:
             self._holds.Add(shape.pattern)
         self._holds.Compile()
 
-    def of(self, data: bytes, work: Work) -> Iterator[Place]:
-        """Every place of every kind."""
-        yield from self._finder.places(data, work.spend)
+    def of(self, data: bytes, holds: Callable[[Kind], bool], work: Work) -> Iterator[Place]:
+        """Every place of every kind that holds."""
+        yield from self._finder.places(data, holds, work.spend)
         if self._shapes:
-            yield from self._shaped(data, work)
+            yield from self._shaped(data, holds, work)
 
-    def _shaped(self, data: bytes, work: Work) -> Iterator[Place]:
-        read = [0] * len(self._shapes)  # how far each kind's places reach
+    def _shaped(self, data: bytes, holds: Callable[[Kind], bool], work: Work) -> Iterator[Place]:
+        read = [0 if holds(kind) else len(data) for kind, _ in self._shapes]  # how far each kind's places reach
         for begin in range(0, len(data), BLOCK_BYTES):
             end = begin + BLOCK_BYTES
             for i in sorted(self._holds.Match(data[begin : end + OVERLAP_BYTES]) or ()):
                 kind, shape = self._shapes[i]
+                if read[i] >= end:
+                    continue
                 work.spend(SHAPE_COST)
                 for match in shape.finditer(data, max(begin, read[i]), end + OVERLAP_BYTES):
                     if match.start() >= end:
@@ -141,8 +143,6 @@ class Screen:
     rules: tuple[Rule, ...]
     structures: tuple[Structure, ...]
     places: Places
-    places_across: Places  # of the tokens, and of the structures that hold where lines were joined
-    tokens: Places
     marker: Any
     blob: Any
 
@@ -160,9 +160,8 @@ class Screen:
             data = view.data
             for match in self.marker.finditer(data):
                 yield _hit(MARKER, match.start(), match.end(), view)
-            kinds = self.tokens if view.tokens_only else self.places_across if view.joined else self.places
             places = []
-            for place in kinds.of(data, work):
+            for place in self.places.of(data, functools.partial(_holds_in, view), work):
                 work.spend(PLACE_COST + (place[2] - place[1]) // LONG_BYTES)
                 places.append(place)
             for rule, start, end in places:
@@ -185,6 +184,11 @@ class Screen:
         """The texts that stand in base64 inside a text, one a line."""
         found = (decoded_text(match.group().decode()) for match in islice(self.blob.finditer(data), MAX_BLOBS))
         return "\n".join(blob for blob in found if blob is not None)
+
+
+def _holds_in(view: View, kind: Kind) -> bool:
+    """Whether a reading is looked through for a kind."""
+    return isinstance(kind, Rule) or not (view.tokens_only or (view.joined and kind.name not in _ACROSS_LINES))
 
 
 def _is_token(rule: Rule, data: bytes, start: int, end: int) -> bool:
@@ -236,13 +240,10 @@ def compile_screen(rules: tuple[Rule, ...] = TOKEN_RULES, structures: tuple[Stru
     """Compile a rule table; some 50 ms, so callers keep the result."""
     import re2
 
-    across = [structure for structure in structures if structure.name in _ACROSS_LINES]
     return Screen(
         rules,
         structures,
         Places([*rules, *structures]),
-        Places([*rules, *across]),
-        Places(rules),
         re2.compile(MARKER_PATTERN),
         re2.compile(BLOB_PATTERN),
     )

@@ -87,13 +87,15 @@ class Finder(Generic[Kind]):
         self._longest = max(map(len, ways), default=0)
         self._signs: Any = BytesAhoCorasick(ways, implementation=Implementation.DFA)
 
-    def places(self, data: bytes, spend: Callable[[int], None]) -> Iterator[tuple[Kind, int, int]]:
-        """Every place with its first and its last offset; those of one kind do not overlap.
+    def places(
+        self, data: bytes, holds: Callable[[Kind], bool], spend: Callable[[int], None]
+    ) -> Iterator[tuple[Kind, int, int]]:
+        """Every place of a kind that holds, with its first and its last offset; those of one kind do not overlap.
 
         `spend` hears what it will cost to try the patterns of a chunk, before they are tried.
         """
         folded = data.lower()
-        read = [0] * len(self._kinds)  # how far each kind's places reach
+        read = [0 if holds(kind) else len(data) for kind in self._kinds]  # how far each kind's places reach
         for begin in range(0, len(data), CHUNK_BYTES):
             found = self._signs.find_matches_as_indexes(
                 folded[begin : begin + CHUNK_BYTES + self._longest - 1], overlapping=True
