@@ -264,6 +264,28 @@ async def test_reads_see_every_answered_write(store: Store) -> None:
             nursery.start_soon(hand, number)
 
 
+@pytest.mark.parametrize(("reading_s", "visits"), [(3600.0, 1), (0.0, 5)])
+async def test_waiting_reads_share_a_visit_of_the_thread_until_it_has_taken_long(
+    slow: Store, gated: Gated, monkeypatch: pytest.MonkeyPatch, reading_s: float, visits: int
+) -> None:
+    monkeypatch.setattr("agent_memory.store.worker.READING_S", reading_s)
+    answers: list[int] = []
+
+    async def read(number: int) -> None:
+        answers.append(await slow.read(lambda conn: int(conn.execute("SELECT ?", (number,)).get)))
+
+    gated.open = trio.Event()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(read, 0)
+        await wait_all_tasks_blocked()  # the worker has taken this one, and the others wait for it
+        for number in range(1, 6):
+            nursery.start_soon(read, number)
+        await wait_all_tasks_blocked()
+        gated.open.set()
+    assert sorted(answers) == [0, 1, 2, 3, 4, 5]
+    assert gated.batches == 1 + visits
+
+
 async def test_a_read_that_begins_a_transaction_leaves_none_open(inline_store: Store) -> None:
     await inline_store.read(lambda conn: conn.execute("BEGIN"))
     assert not connection(inline_store).in_transaction
