@@ -37,6 +37,9 @@ GROUP_MAX: Final = 128  # writes that share one commit
 # Reads share a visit of the worker's thread until it has taken this long: with eight clients and 10,000 records a sixth
 # more searches a second than with a visit each, and a fourth less processor time, as threads change places less often.
 READING_S: Final = 0.02
+# Turns of the event loop without a new call before a batch is served: tasks that are ready bring theirs first. Alone, a
+# call loses some 50 us; of eight clients' stores eight share a commit and not four, and a fourth more come through.
+QUIET_TURNS: Final = 4
 
 # What SQLite says when the file is the problem and not the statement.
 _FILE_ERRORS: Final = (
@@ -158,9 +161,9 @@ class Store:
             with self._receive:
                 try:
                     async for first in self._receive:
-                        await self._serve([first, *self._waiting()])
+                        await self._serve(await self._gathered(first))
                 finally:
-                    while waiting := self._waiting():
+                    while waiting := self._waiting(GROUP_MAX):
                         for call in waiting:
                             call.answer(outcome.Error(StoreUnavailable("the server is stopping")))
         finally:
@@ -191,9 +194,19 @@ class Store:
         self._held.close()
         log.info("store-closed")
 
-    def _waiting(self) -> list[_Call]:
+    async def _gathered(self, first: _Call) -> list[_Call]:
+        """A call, and those that wait or come while tasks that are ready take their turns; GROUP_MAX in all."""
+        calls, quiet = [first], 0
+        while quiet <= QUIET_TURNS and len(calls) < GROUP_MAX:
+            more = self._waiting(GROUP_MAX - len(calls))
+            calls += more
+            quiet = 0 if more else quiet + 1
+            await trio.lowlevel.cancel_shielded_checkpoint()  # these calls are out of the channel: they get an answer
+        return calls
+
+    def _waiting(self, most: int) -> list[_Call]:
         calls: list[_Call] = []
-        while len(calls) < GROUP_MAX - 1:
+        while len(calls) < most:
             try:
                 calls.append(self._receive.receive_nowait())
             except (trio.WouldBlock, trio.EndOfChannel):

@@ -80,6 +80,22 @@ async def test_many_writers_share_one_commit(inline_store: Store) -> None:
     assert await inline_store.read(actions) == set(answers)
 
 
+async def test_a_write_shares_its_commit_with_what_tasks_bring_that_are_ready(inline_store: Store) -> None:
+    commits: list[bool] = []
+    connection(inline_store).set_commit_hook(lambda: bool(commits.append(True)))
+
+    async def write_after(turns: int) -> None:
+        for _ in range(turns):
+            await trio.lowlevel.checkpoint()
+        await inline_store.write(note(f"a{turns}"))
+
+    async with trio.open_nursery() as nursery:
+        for turns in (0, 3, 6):
+            nursery.start_soon(write_after, turns)
+    connection(inline_store).set_commit_hook(None)
+    assert len(commits) == 1
+
+
 async def test_a_failing_unit_is_undone_alone(inline_store: Store) -> None:
     def fail(conn: apsw.Connection) -> None:
         note("half")(conn)
