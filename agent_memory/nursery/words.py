@@ -41,7 +41,7 @@ async def _read(store: Store, work: Work[T]) -> T:
     """Read, as often as it takes."""
     while True:
         try:
-            return await store.read(work)
+            return await store.scan(work)
         except ServiceError as error:
             log.info("words-put-off", reason=type(error).__name__)
             await trio.sleep(AGAIN_S)

@@ -63,7 +63,7 @@ class RunInThread(Protocol):
 @dataclass(eq=False, slots=True)
 class _Call:
     work: Work[Any]
-    kind: Literal["read", "write", "maintain"]
+    kind: Literal["read", "write", "scan", "maintain"]
     done: trio.Event = field(default_factory=trio.Event)
     result: outcome.Maybe[Any] | None = None
     given_up: bool = False  # its caller was cancelled; work that has not started then never does
@@ -146,6 +146,13 @@ class Store:
         """
         return cast(T, await self._call(_Call(work, "write")))
 
+    async def scan(self, work: Work[T]) -> T:
+        """Run a unit of work that reads for longer than READING_S: no other call's answer waits for it.
+
+        As `read` otherwise. Raises: Busy: the channel is full.
+        """
+        return cast(T, await self._call(_Call(work, "scan")))
+
     async def maintain(self, work: Work[T]) -> T:
         """Run a unit of work outside any transaction, with the connection to itself: VACUUM and checkpoints need that.
 
@@ -171,7 +178,7 @@ class Store:
 
     async def _serve(self, batch: Sequence[_Call]) -> None:
         # All of these callers still wait, so any order among them is a true one: reads go first, and are not kept
-        # waiting for a sync; the writes then share one commit; what needs the file to itself comes last.
+        # waiting for a sync; the writes then share one commit; what takes long comes last, each in a visit of its own.
         reads = [call for call in batch if call.kind == "read" and not call.given_up]
         while reads:
             answered = await self._answer(reads, read_each)
@@ -180,8 +187,8 @@ class Store:
         if writes:
             await self._answer(writes, commit_group)
         for call in batch:
-            if call.kind == "maintain" and not call.given_up:
-                await self._answer([call], maintain_each)
+            if call.kind in _LONG and not call.given_up:
+                await self._answer([call], _LONG[call.kind])
 
     def _close(self) -> None:
         """Fold the WAL in, close the file and let the data folder go."""
@@ -273,6 +280,9 @@ def read_each(connection: apsw.Connection, works: Sequence[Work[Any]]) -> list[o
 def maintain_each(connection: apsw.Connection, works: Sequence[Work[Any]]) -> list[outcome.Maybe[Any]]:
     """Run units outside any transaction. Returns: one outcome a unit, in order."""
     return [_capture(work, connection) for work in works]
+
+
+_LONG: Final[dict[str, _Serve]] = {"scan": read_each, "maintain": maintain_each}
 
 
 def commit_group(connection: apsw.Connection, works: Sequence[Work[Any]]) -> list[outcome.Maybe[Any]]:

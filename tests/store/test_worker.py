@@ -302,6 +302,23 @@ async def test_waiting_reads_share_a_visit_of_the_thread_until_it_has_taken_long
     assert gated.batches == 1 + visits
 
 
+async def test_a_scan_has_a_visit_of_its_own_behind_reads_and_writes(slow: Store, gated: Gated) -> None:
+    visits: dict[str, int] = {}
+
+    async def ask(name: str, call: Callable[[Any], Any]) -> None:
+        visits[name] = await call(lambda conn: gated.batches)
+
+    gated.open = trio.Event()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(ask, "first", slow.read)
+        await wait_all_tasks_blocked()
+        for name, call in (("scan", slow.scan), ("write", slow.write), ("read", slow.read)):
+            nursery.start_soon(ask, name, call)
+        await wait_all_tasks_blocked()
+        gated.open.set()
+    assert visits == {"first": 1, "read": 2, "write": 3, "scan": 4}
+
+
 async def test_a_read_that_begins_a_transaction_leaves_none_open(inline_store: Store) -> None:
     await inline_store.read(lambda conn: conn.execute("BEGIN"))
     assert not connection(inline_store).in_transaction
