@@ -44,7 +44,7 @@ def index_terms(title: str, content: str) -> str:
       to add. Never holds NUL or lone surrogates.
     """
     found: dict[str, None] = {}
-    for word in compounds(f"{title}\n{content}"):
+    for word in dict.fromkeys(compounds(f"{title}\n{content}")):
         for term in _word_terms(word):
             found.setdefault(term)
     return " ".join(found)
@@ -55,9 +55,9 @@ def clean(text: str) -> str:
     return unicodedata.normalize("NFKC", _NOT_TEXT.sub(" ", text))
 
 
-def compounds(text: str) -> Iterator[str]:
+def compounds(text: str) -> list[str]:
     """The words of a text as people write them, inner punctuation kept (`a.b`, `POL-358`, `don't`), in order."""
-    return (match.group() for match in _COMPOUND.finditer(clean(text)))
+    return _COMPOUND.findall(clean(text))
 
 
 def simple_words(word: str) -> list[str]:

@@ -118,7 +118,7 @@ class Embedder:
         read = partial(embeddings.page, model=encoder.model, digest_of=digest_of, width=width, limit=PAGE)
         while True:
             with self._indexes.changes_meanwhile() as changed:
-                page = await self._store.read(partial(read, after=after))
+                page = await self._store.scan(partial(read, after=after))
                 if key_of(encoder) != key:
                     return ""
                 self._take(key, width, page, changed)

@@ -25,9 +25,10 @@ async def load_words(
     """Load once, in slices between which searches run, and end. Until then queries are planned by the words that are
     loaded, and of what was stored since the start."""
     task_status.started()
-    # No commit is applied while a unit of work runs, so what `records` has noticed by then is part of the count.
-    counted, noticed = await _read(store, lambda conn: (search.count_live(conn), indexes.records))
-    indexes.records += counted - noticed
+    # No commit is applied while a unit of work runs, so what `by_namespace` has noticed by then is part of the count.
+    counted, noticed = await _read(store, lambda conn: (search.count_by_namespace(conn), indexes.by_namespace.copy()))
+    indexes.by_namespace.update(counted)
+    indexes.by_namespace.subtract(noticed)
     word = ""
     while words := await _read(store, partial(words_after, word=word)):
         indexes.load_words(words)
@@ -40,7 +41,7 @@ async def _read(store: Store, work: Work[T]) -> T:
     """Read, as often as it takes."""
     while True:
         try:
-            return await store.read(work)
+            return await store.scan(work)
         except ServiceError as error:
             log.info("words-put-off", reason=type(error).__name__)
             await trio.sleep(AGAIN_S)

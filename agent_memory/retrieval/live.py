@@ -48,13 +48,23 @@ class LiveIndexes:
           known_words: words that are spelt right though no record holds them.
         """
         self.vectors = Generations()
-        self.records = 0
+        self.by_namespace: Counter[str] = Counter()
         self._vocabulary = Vocabulary()
         self._planner = Planner(stemmer, self._vocabulary, concepts=concepts, known_words=known_words)
         self._words_loaded = False
         self._commit_stemmer = Stemmer()
         self._listeners: list[dict[str, ChangedRecord]] = []
         self._change = trio.Event()
+
+    @property
+    def records(self) -> int:
+        """How many live records there are."""
+        return self.by_namespace.total()
+
+    def share(self, scopes: Scopes) -> float:
+        """About how many of the live records are in these scopes, 0 to 1; a record that is erased stays counted."""
+        inside = sum(self.by_namespace[name] for name in scopes.among(self.by_namespace))
+        return min(inside / self.records, 1.0) if self.records else 0.0
 
     def load_words(self, rows: Iterable[tuple[str, int]]) -> None:
         """Take the counts of these words as they are in the database; `words_loaded` ends the loading."""
@@ -113,7 +123,7 @@ class LiveIndexes:
         for record in digested.records:
             for changed in self._listeners:
                 changed[record.id] = record
-            self.records += int(record.live) - int(record.was_live)
+            self.by_namespace[record.namespace] += int(record.live) - int(record.was_live)
             if record.live:
                 self.vectors.expect(record.id, record.namespace)
             else:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from apsw import Connection
 
@@ -47,35 +47,71 @@ _FACTS = (
     "id, namespace, type, title, CASE WHEN session IS NULL THEN '' ELSE content END, session, session_place,"
     " created_at, confidence, effective_confidence"
 )
+_NARROW: Final = "INDEXED BY records_scope"  # knows scope, state and type, and is a tenth of the records
+
+SHARE_MIN: Final = 0.25  # of the live records; with fewer in scope, scoring the others costs more than looking them up
+BEST_MARGIN: Final = 1.5  # so that chance seldom leaves too few of the best in scope, which costs a second search
 
 
 def full_text(
-    conn: Connection, match: str, *, scopes: Scopes, filters: Filters, weights: tuple[float, float, float], limit: int
+    conn: Connection,
+    match: str,
+    *,
+    scopes: Scopes,
+    filters: Filters,
+    weights: tuple[float, float, float],
+    limit: int,
+    share: float,
 ) -> list[tuple[Facts, float]]:
     """The best matches in scope, best first, equal ones in the order they were stored.
 
     Args:
       match: an FTS5 expression from `retrieval.plan`; empty finds nothing.
       weights: bm25 weights of title, content and extra terms.
+      share: of all live records, about how many are in scope, 0 to 1. It decides how to look, and not what is found.
     Returns: records with their bm25, as SQLite has it: negative, the lower the better.
     """
     if not match:
         return []
     condition, bindings = _conditions(scopes, filters)
-    rows = conn.execute(
-        # Every match is scored and sorted first, by the index alone; then the best are looked up until enough are in
-        # scope. Looking up all of them before costs as much again as the search. LIMIT -1 keeps SQLite from flattening
-        # the one into the other, CROSS JOIN from turning them round; INDEXED BY: the narrow index knows scope and type.
+    rows: list[tuple[Any, ...]] = []
+    most = int(limit / share * BEST_MARGIN) if share > SHARE_MIN else 0
+    if most:
+        rows = conn.execute(_best_first(condition), (*weights, match, most, *bindings, limit)).fetchall()
+    if len(rows) < limit and _has_matches(conn, match, most):
+        rows = conn.execute(_scope_first(condition), (*weights, match, *bindings, limit)).fetchall()
+    return [(Facts(*row[:-1]), row[-1]) for row in rows]
+
+
+def _best_first(condition: str) -> str:
+    """So many of the best matches, and of these what is in scope. Nothing is looked up but for the best: half of what
+    `_scope_first` takes. LIMIT keeps SQLite from flattening the one into the other, CROSS JOIN from turning them round.
+    """
+    return (
         f"SELECT {_FACTS}, score FROM ("
         " SELECT best.seq AS kept, best.score AS score FROM ("
         "  SELECT rowid AS seq, bm25(records_fts, ?, ?, ?) AS score FROM records_fts"
-        "  WHERE records_fts MATCH ? ORDER BY score, seq LIMIT -1"
-        " ) AS best CROSS JOIN records INDEXED BY records_scope ON records.seq = best.seq"
-        f" WHERE {condition} LIMIT ?"
-        ") CROSS JOIN records NOT INDEXED ON records.seq = kept",
-        (*weights, match, *bindings, limit),
+        "  WHERE records_fts MATCH ? ORDER BY score, seq LIMIT ?"
+        f" ) AS best CROSS JOIN records {_NARROW} ON records.seq = best.seq WHERE {condition} LIMIT ?"
+        ") CROSS JOIN records NOT INDEXED ON records.seq = kept"
     )
-    return [(Facts(*row[:-1]), row[-1]) for row in rows]
+
+
+def _scope_first(condition: str) -> str:
+    """The matches in scope, and the best of these. What is out of scope gets no score, which is half of the work."""
+    return (
+        f"SELECT {_FACTS}, score FROM ("
+        " SELECT records.seq AS kept, bm25(records_fts, ?, ?, ?) AS score"
+        f" FROM records_fts CROSS JOIN records {_NARROW} ON records.seq = records_fts.rowid"
+        f" WHERE records_fts MATCH ? AND {condition} ORDER BY score, kept LIMIT ?"
+        ") CROSS JOIN records NOT INDEXED ON records.seq = kept"
+    )
+
+
+def _has_matches(conn: Connection, match: str, count: int) -> bool:
+    """Whether so many records or more match, in scope or not."""
+    sql = "SELECT count(*) FROM (SELECT 1 FROM records_fts WHERE records_fts MATCH ? LIMIT ?)"
+    return not count or int(conn.execute(sql, (match, count)).get) == count
 
 
 def filtered_ids(conn: Connection, scopes: Scopes, filters: Filters) -> list[str]:
@@ -122,7 +158,13 @@ def facts(conn: Connection, ids: Sequence[str], scopes: Scopes, filters: Filters
 
 def count_live(conn: Connection) -> int:
     """How many records the index holds."""
-    return int(conn.execute("SELECT count(*) FROM records WHERE status IN ('active', 'candidate')").get)
+    return sum(count_by_namespace(conn).values())
+
+
+def count_by_namespace(conn: Connection) -> dict[str, int]:
+    """How many records of each namespace the index holds."""
+    sql = "SELECT namespace, count(*) FROM records WHERE status IN ('active', 'candidate') GROUP BY namespace"
+    return dict(conn.execute(sql))
 
 
 def _conditions(scopes: Scopes, filters: Filters) -> tuple[str, list[Any]]:

@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from time import perf_counter
 from types import TracebackType
 from typing import Any, Final, Literal, Protocol, Self, TypeVar, cast
 
@@ -33,6 +34,12 @@ _Serve = Callable[[apsw.Connection, Sequence[Callable[[apsw.Connection], Any]]],
 
 WAITING_MAX: Final = 512  # calls in the channel; beyond it callers are told to come back
 GROUP_MAX: Final = 128  # writes that share one commit
+# Reads share a visit of the worker's thread until it has taken this long: with eight clients and 10,000 records a sixth
+# more searches a second than with a visit each, and a fourth less processor time, as threads change places less often.
+READING_S: Final = 0.02
+# Turns of the event loop without a new call before a batch is served: tasks that are ready bring theirs first. Alone, a
+# call loses some 50 us; of eight clients' stores eight share a commit and not four, and a fourth more come through.
+QUIET_TURNS: Final = 4
 
 # What SQLite says when the file is the problem and not the statement.
 _FILE_ERRORS: Final = (
@@ -56,7 +63,7 @@ class RunInThread(Protocol):
 @dataclass(eq=False, slots=True)
 class _Call:
     work: Work[Any]
-    kind: Literal["read", "write", "maintain"]
+    kind: Literal["read", "write", "scan", "maintain"]
     done: trio.Event = field(default_factory=trio.Event)
     result: outcome.Maybe[Any] | None = None
     given_up: bool = False  # its caller was cancelled; work that has not started then never does
@@ -139,6 +146,13 @@ class Store:
         """
         return cast(T, await self._call(_Call(work, "write")))
 
+    async def scan(self, work: Work[T]) -> T:
+        """Run a unit of work that reads for longer than READING_S: no other call's answer waits for it.
+
+        As `read` otherwise. Raises: Busy: the channel is full.
+        """
+        return cast(T, await self._call(_Call(work, "scan")))
+
     async def maintain(self, work: Work[T]) -> T:
         """Run a unit of work outside any transaction, with the connection to itself: VACUUM and checkpoints need that.
 
@@ -154,9 +168,9 @@ class Store:
             with self._receive:
                 try:
                     async for first in self._receive:
-                        await self._serve([first, *self._waiting()])
+                        await self._serve(await self._gathered(first))
                 finally:
-                    while waiting := self._waiting():
+                    while waiting := self._waiting(GROUP_MAX):
                         for call in waiting:
                             call.answer(outcome.Error(StoreUnavailable("the server is stopping")))
         finally:
@@ -164,16 +178,17 @@ class Store:
 
     async def _serve(self, batch: Sequence[_Call]) -> None:
         # All of these callers still wait, so any order among them is a true one: reads go first, and are not kept
-        # waiting for a sync; the writes then share one commit; what needs the file to itself comes last.
-        for call in batch:
-            if call.kind == "read" and not call.given_up:
-                await self._answer([call], read_each)
+        # waiting for a sync; the writes then share one commit; what takes long comes last, each in a visit of its own.
+        reads = [call for call in batch if call.kind == "read" and not call.given_up]
+        while reads:
+            answered = await self._answer(reads, read_each)
+            reads = [call for call in reads[answered:] if not call.given_up]
         writes = [call for call in batch if call.kind == "write" and not call.given_up]
         if writes:
             await self._answer(writes, commit_group)
         for call in batch:
-            if call.kind == "maintain" and not call.given_up:
-                await self._answer([call], maintain_each)
+            if call.kind in _LONG and not call.given_up:
+                await self._answer([call], _LONG[call.kind])
 
     def _close(self) -> None:
         """Fold the WAL in, close the file and let the data folder go."""
@@ -186,9 +201,19 @@ class Store:
         self._held.close()
         log.info("store-closed")
 
-    def _waiting(self) -> list[_Call]:
+    async def _gathered(self, first: _Call) -> list[_Call]:
+        """A call, and those that wait or come while tasks that are ready take their turns; GROUP_MAX in all."""
+        calls, quiet = [first], 0
+        while quiet <= QUIET_TURNS and len(calls) < GROUP_MAX:
+            more = self._waiting(GROUP_MAX - len(calls))
+            calls += more
+            quiet = 0 if more else quiet + 1
+            await trio.lowlevel.cancel_shielded_checkpoint()  # these calls are out of the channel: they get an answer
+        return calls
+
+    def _waiting(self, most: int) -> list[_Call]:
         calls: list[_Call] = []
-        while len(calls) < GROUP_MAX - 1:
+        while len(calls) < most:
             try:
                 calls.append(self._receive.receive_nowait())
             except (trio.WouldBlock, trio.EndOfChannel):
@@ -211,7 +236,8 @@ class Store:
         assert call.result is not None
         return call.result.unwrap()
 
-    async def _answer(self, calls: Sequence[_Call], serve: _Serve) -> None:
+    async def _answer(self, calls: Sequence[_Call], serve: _Serve) -> int:
+        """Serve calls in one visit of the thread. Returns: how many of them it came to, the first ones."""
         connection = cast(apsw.Connection, self._connection)
         works = [call.work for call in calls]
 
@@ -225,19 +251,24 @@ class Store:
             results, digested = await self._in_thread(batch)
         if self.follower and digested is not None:
             self.follower.apply(digested)
-        for call, result in zip(calls, results, strict=True):
+        for call, result in zip(calls, results, strict=False):
             call.answer(result)
+        return len(results)
 
 
 def read_each(connection: apsw.Connection, works: Sequence[Work[Any]]) -> list[outcome.Maybe[Any]]:
-    """Run units that only read, each on its own. Returns: one outcome a unit, in order.
+    """Run units that only read, each on its own, until READING_S have passed.
 
+    Returns: one outcome a unit, in order, of the first unit at least.
     A unit that writes after all is a bug: it fails, and neither its write nor a transaction of its own is left behind.
     """
     connection.pragma("query_only", True)
+    late = perf_counter() + READING_S
     try:
-        results = []
+        results: list[outcome.Maybe[Any]] = []
         for work in works:
+            if results and perf_counter() >= late:
+                break
             results.append(_capture(work, connection, all_but=apsw.ReadOnlyError))
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
@@ -249,6 +280,9 @@ def read_each(connection: apsw.Connection, works: Sequence[Work[Any]]) -> list[o
 def maintain_each(connection: apsw.Connection, works: Sequence[Work[Any]]) -> list[outcome.Maybe[Any]]:
     """Run units outside any transaction. Returns: one outcome a unit, in order."""
     return [_capture(work, connection) for work in works]
+
+
+_LONG: Final[dict[str, _Serve]] = {"scan": read_each, "maintain": maintain_each}
 
 
 def commit_group(connection: apsw.Connection, works: Sequence[Work[Any]]) -> list[outcome.Maybe[Any]]:

@@ -70,17 +70,17 @@ class Found:
 
 async def find(services: Services, wanted: Wanted) -> Found:
     """The best records in scope for a query, best first."""
-    plan = services.indexes.plan(wanted.query)
+    plan, share = services.indexes.plan(wanted.query), services.indexes.share(wanted.scopes)
     key = _key_to_ask(services, wanted)
     vector = services.query_vectors.kept(key, plan.text)
     text: _ByText | None = None
     if key and vector is None:
         text, vector = await _together(
-            partial(services.store.read, partial(_by_text, wanted=wanted, plan=plan)),
+            partial(services.store.read, partial(_by_text, wanted=wanted, plan=plan, share=share)),
             partial(services.query_vectors.ask, key, plan.text),
         )
     return await services.store.read(
-        partial(_find, services=services, wanted=wanted, plan=plan, key=key, vector=vector, text=text)
+        partial(_find, services=services, wanted=wanted, plan=plan, share=share, key=key, vector=vector, text=text)
     )
 
 
@@ -137,9 +137,17 @@ class _ByText:
     facts: dict[str, Facts]
 
 
-def _by_text(conn: Connection, *, wanted: Wanted, plan: QueryPlan) -> _ByText:
-    look_up = partial(search.full_text, conn, scopes=wanted.scopes, filters=wanted.filters, weights=BM25_WEIGHTS)
-    matched, translated = (look_up(match, limit=_pool(wanted)) for match in (plan.match, plan.translated))
+def _by_text(conn: Connection, *, wanted: Wanted, plan: QueryPlan, share: float) -> _ByText:
+    look_up = partial(
+        search.full_text,
+        conn,
+        scopes=wanted.scopes,
+        filters=wanted.filters,
+        weights=BM25_WEIGHTS,
+        limit=_pool(wanted),
+        share=share,
+    )
+    matched, translated = look_up(plan.match), look_up(plan.translated)
     return _ByText(
         changes.version(conn),
         {facts.id: score for facts, score in matched},
@@ -182,6 +190,7 @@ def _find(
     services: Services,
     wanted: Wanted,
     plan: QueryPlan,
+    share: float,
     key: str,
     vector: Vector | None,
     text: _ByText | None,
@@ -195,7 +204,7 @@ def _find(
     question = _question(wanted, plan, key if meaning else "", ranking)
     ranked = services.remembered.get(question, state)
     if ranked is None:
-        text = text or _by_text(conn, wanted=wanted, plan=plan)
+        text = text or _by_text(conn, wanted=wanted, plan=plan, share=share)
         still = text.version == version
         # A record has changed while the query was encoded: its facts are read again, and the lists are not to be kept.
         ranked = _ranked(conn, wanted, plan, ranking, text if still else replace(text, facts={}), meaning)

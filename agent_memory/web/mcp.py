@@ -65,14 +65,14 @@ class McpFront:
         self._services = services
         self._doorkeeper = doorkeeper
         self._cards = ListToolsResult(tools=[_card(tool) for tool in registry])
-        self._schemas = {card.name: card.input_schema for card in self._cards.tools}
         server: Server[Any] = Server(
             "agent-memory",
             version=__version__,
             instructions=INSTRUCTIONS,
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
-            get_tool_input_schema=self._schemas.get,
+            # No argument travels in a header, so the SDK need not look through a tool's schema at every call for one.
+            get_tool_input_schema=lambda _name: None,
         )
         server.middleware.clear()  # no telemetry exporter here, so no span per message either
         self._manager = StreamableHTTPSessionManager(server, json_response=True, stateless=True)

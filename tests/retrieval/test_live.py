@@ -1,5 +1,7 @@
 """What is kept in memory follows the commits: counts, records and vectors, and whoever listens hears of each."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import trio
@@ -39,6 +41,15 @@ def test_words_and_records_are_counted_as_records_come_and_go(indexes: LiveIndex
     assert (indexes.records, indexes._vocabulary.documents("broker")) == (1, 1)
     commit(indexes, changed("b", was=True, text="another text"))
     assert indexes.records == 1
+
+
+def test_the_share_of_scopes_follows_commits_and_is_one_at_most(indexes: LiveIndexes) -> None:
+    here, everywhere = Scopes(("n",), False), Scopes(("github/a/b",), True)
+    assert indexes.share(here) == 0
+    commit(indexes, changed("a"), *(replace(changed(name), namespace="gitea/a/b") for name in "bcd"))
+    assert (indexes.share(here), indexes.share(everywhere)) == (0.25, 0.75)
+    commit(indexes, *(replace(changed(name, was=True, live=False), namespace="") for name in "bcd"))  # erased
+    assert (indexes.records, indexes.share(everywhere)) == (1, 1)
 
 
 async def test_a_mistyped_word_is_put_right_by_a_record_of_the_last_commit(indexes: LiveIndexes) -> None:

@@ -18,21 +18,29 @@ def test_distances(one: str, other: str, distance: int) -> None:
     assert edit_distance(one, other, 5) == distance
 
 
+def by_table(one: str, other: str) -> int:
+    """The distance as Wagner has it: of every beginning of one word to every beginning of the other."""
+    rows = [[i + j for j in range(len(other) + 1)] for i in range(len(one) + 1)]
+    for i, left in enumerate(one, 1):
+        for j, right in enumerate(other, 1):
+            rows[i][j] = min(rows[i - 1][j] + 1, rows[i][j - 1] + 1, rows[i - 1][j - 1] + (left != right))
+            if i > 1 and j > 1 and (left, one[i - 2]) == (other[j - 2], right):
+                rows[i][j] = min(rows[i][j], rows[i - 2][j - 2] + 1)
+    return rows[-1][-1]
+
+
 @given(words, words, st.integers(0, 4))
-def test_distance_is_symmetric_and_cut_at_the_limit(one: str, other: str, limit: int) -> None:
-    full = edit_distance(one, other, 20)
-    assert edit_distance(other, one, 20) == full
-    assert edit_distance(one, other, limit) == min(full, limit + 1)
-    assert (full == 0) == (one == other)
+def test_distance_is_that_of_the_table_cut_at_the_limit(one: str, other: str, limit: int) -> None:
+    assert edit_distance(one, other, limit) == min(by_table(one, other), limit + 1)
 
 
 @given(words.filter(lambda word: len(word) >= 3), st.lists(words, max_size=30))
 def test_look_alikes_miss_no_word_within_their_distance(stem: str, known: list[str]) -> None:
     vocabulary = Vocabulary((word, 1) for word in known if word)
     allowed = 1 if len(stem) < 7 else 2
-    near = {word for word in known if word and edit_distance(stem, word, 9) <= 1}
+    near = {word for word in known if word and edit_distance(stem, word, 2) <= 1}
     found = set(vocabulary.look_alikes(stem, 99))
-    assert all(edit_distance(stem, word, 9) <= allowed for word in found)
+    assert all(edit_distance(stem, word, 2) <= allowed for word in found)
     if stem not in known:
         assert near <= found or not near
 

@@ -2,6 +2,7 @@
 
 import random
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -145,9 +146,12 @@ class RecordsWalk(RuleBasedStateMachine):
                 if not terms:
                     continue
                 scopes, match = Scopes((namespace,), False), fts_query(terms[:1])
-                hits = search.full_text(
-                    self.conn, match, scopes=scopes, filters=Filters(), weights=(2, 1, 1), limit=500
+                look_up = partial(
+                    search.full_text, self.conn, match, scopes=scopes, filters=Filters(), weights=(2, 1, 1)
                 )
+                hits = look_up(limit=500, share=0.0)
+                for share in (0.3, 1.0):  # however wrong: it steers how records are looked for
+                    assert [look_up(limit=limit, share=share) for limit in (1, 500)] == [hits[:1], hits]
                 found = {facts.id for facts, _ in hits}
                 wanted = {
                     key

@@ -80,6 +80,22 @@ async def test_many_writers_share_one_commit(inline_store: Store) -> None:
     assert await inline_store.read(actions) == set(answers)
 
 
+async def test_a_write_shares_its_commit_with_what_tasks_bring_that_are_ready(inline_store: Store) -> None:
+    commits: list[bool] = []
+    connection(inline_store).set_commit_hook(lambda: bool(commits.append(True)))
+
+    async def write_after(turns: int) -> None:
+        for _ in range(turns):
+            await trio.lowlevel.checkpoint()
+        await inline_store.write(note(f"a{turns}"))
+
+    async with trio.open_nursery() as nursery:
+        for turns in (0, 3, 6):
+            nursery.start_soon(write_after, turns)
+    connection(inline_store).set_commit_hook(None)
+    assert len(commits) == 1
+
+
 async def test_a_failing_unit_is_undone_alone(inline_store: Store) -> None:
     def fail(conn: apsw.Connection) -> None:
         note("half")(conn)
@@ -262,6 +278,45 @@ async def test_reads_see_every_answered_write(store: Store) -> None:
     async with trio.open_nursery() as nursery:
         for number in range(8):
             nursery.start_soon(hand, number)
+
+
+@pytest.mark.parametrize(("reading_s", "visits"), [(3600.0, 1), (0.0, 5)])
+async def test_waiting_reads_share_a_visit_of_the_thread_until_it_has_taken_long(
+    slow: Store, gated: Gated, monkeypatch: pytest.MonkeyPatch, reading_s: float, visits: int
+) -> None:
+    monkeypatch.setattr("agent_memory.store.worker.READING_S", reading_s)
+    answers: list[int] = []
+
+    async def read(number: int) -> None:
+        answers.append(await slow.read(lambda conn: int(conn.execute("SELECT ?", (number,)).get)))
+
+    gated.open = trio.Event()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(read, 0)
+        await wait_all_tasks_blocked()  # the worker has taken this one, and the others wait for it
+        for number in range(1, 6):
+            nursery.start_soon(read, number)
+        await wait_all_tasks_blocked()
+        gated.open.set()
+    assert sorted(answers) == [0, 1, 2, 3, 4, 5]
+    assert gated.batches == 1 + visits
+
+
+async def test_a_scan_has_a_visit_of_its_own_behind_reads_and_writes(slow: Store, gated: Gated) -> None:
+    visits: dict[str, int] = {}
+
+    async def ask(name: str, call: Callable[[Any], Any]) -> None:
+        visits[name] = await call(lambda conn: gated.batches)
+
+    gated.open = trio.Event()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(ask, "first", slow.read)
+        await wait_all_tasks_blocked()
+        for name, call in (("scan", slow.scan), ("write", slow.write), ("read", slow.read)):
+            nursery.start_soon(ask, name, call)
+        await wait_all_tasks_blocked()
+        gated.open.set()
+    assert visits == {"first": 1, "read": 2, "write": 3, "scan": 4}
 
 
 async def test_a_read_that_begins_a_transaction_leaves_none_open(inline_store: Store) -> None:

@@ -50,6 +50,8 @@ async def test_the_tools_are_listed_small_and_say_what_they_do(world: World, era
     assert [tool["name"] for tool in tools] == [tool.name for tool in world.registry]
     # Room for the tools that are still to come: no tool takes more than its share.
     assert len(reply.body) < TOOLS_LIST_BYTES * len(tools) / 18 + 600
+    # Such an argument would have to be compared with its header: the front tells the SDK that there is none.
+    assert b"x-mcp-header" not in reply.body
     for tool in tools:
         assert 40 < len(tool["description"]) < 400, tool["name"]
         assert tool["inputSchema"]["type"] == "object"
