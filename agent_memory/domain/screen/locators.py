@@ -46,7 +46,15 @@ def signs(words: str) -> tuple[str, ...]:
     return tuple(words.split())
 
 
-_ENDS = (*" \t\r\n\"'`*_])}=:-|>,.;/<&0123456789", *signs("value new old text str raw prod dev test live"))
+# Whatever is no letter and may follow a name's last word, and the words behind it that say nothing (`names.NEUTRAL`).
+_ENDS = (
+    *" \t\r\n\"'`*_()[]{}=:|<>,.;/\\&#!?$%^+~@-0123456789",
+    *"“”’«»「」』：（→",
+    *signs(
+        "val new old text str raw prod dev test live plain data b64 base staging current default main primary "
+        "secondary backup hex lit confirm again repeat env"
+    ),
+)
 
 
 def ended(words: str) -> tuple[str, ...]:

@@ -65,7 +65,7 @@ ANNOUNCE_WORDS = (
         "adgangskode parol parool mdp clave wifi wlan salasana heslo lozinka geslo token secret credential schluessel "
         "jeton chave llave segredo chiave sleutel klucz login creds zugangsdaten account codice"
     ),
-    *ended("pw pat pats pin puk"),
+    *ended("pw pws pat pats pin pins puk puks"),
 )
 ANNOUNCE_OTHERS = (
     *signs(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_memory.domain.screen import engine, screen_text
+from agent_memory.domain.screen import engine, names, screen_text
 from agent_memory.domain.screen.locators import CHUNK_BYTES, Locator
 from agent_memory.domain.screen.rules import Rule, Structure
 from support.screen_examples import filled
@@ -75,12 +75,19 @@ STATED = (
     "Le mot de passe du NAS est Ember#{dig4}",
     "clave del wifi: Lluvia{dig4}", "暗証番号は4972です", "APIキーは {an32}", "şifre: Lantern-{dig4}",
     "heroku api key {hex8}-{hex4}-{hex4}-{hex4}-{hex12}", "acme_live_{an40} is what it printed",
+    "both PINs are 7{dig3}", "„PIN“: 7{dig3}", "Anmeldung am NAS; User(x) root : `Wdo#{dig4}rE",
 )  # fmt: skip
 
 
 @pytest.mark.parametrize("text", STATED)
 def test_kinds_that_no_list_names_are_caught_by_structure(text: str) -> None:
     assert screen_text(filled(text)) is not None
+
+
+@pytest.mark.parametrize("neutral", sorted(filter(str.isalpha, names.NEUTRAL)))
+@pytest.mark.parametrize("word", ["auth", "code", "pw", "otp", "sid", "pat", "irk", "ltk"])
+def test_a_short_word_is_seen_before_every_word_that_says_nothing(word: str, neutral: str) -> None:
+    assert screen_text(f"db{word.title()}{neutral.title()} = " + filled("{an32}")) is not None
 
 
 VENDOR_NAMES = {rule.name for rule in engine.TOKEN_RULES if rule.vendor}
