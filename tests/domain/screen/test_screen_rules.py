@@ -75,6 +75,9 @@ STATED = (
     "Le mot de passe du NAS est Ember#{dig4}",
     "clave del wifi: Lluvia{dig4}", "暗証番号は4972です", "APIキーは {an32}", "şifre: Lantern-{dig4}",
     "heroku api key {hex8}-{hex4}-{hex4}-{hex4}-{hex12}", "acme_live_{an40} is what it printed",
+    "the wifi-key is Tundra{dig4}", "The wi-fi code reads Tundra{dig4}", "WLAN-Schlüssel ist Tundra{dig4}",
+    "wlan-schluessel: tundra-anchor-violet-{dig2}", "новый пароля: Vesna{dig4}x", "db.contraseña lautet Ember#{dig4}",
+    "my pin-code is 7{dig3}", "der Pincode ist 7{dig5}",
     "both PINs are 7{dig3}", "„PIN“: 7{dig3}", "Anmeldung am NAS; User(x) root : `Wdo#{dig4}rE",
 )  # fmt: skip
 
