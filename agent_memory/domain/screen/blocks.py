@@ -179,12 +179,10 @@ DEVICE = Structure(
                 "pre-shared-",
                 "identified by",
                 "convertto-securestring",
-                "wpa-psk ascii 0",
             ),
             rb"\b(?:snmp-server community|community(?: string)?(?: is)?|enable (?:secret|password)(?: [0-9])?|"
-            rb"username \S+ (?:privilege \d+ )?(?:secret|password)(?: [0-9])?|key-string|psk|requirepass|masterauth|"
-            rb"pre-shared-(?:secret|key)|identified by|convertto-securestring(?: -string)?|"
-            rb"wpa-psk ascii 0)[ \t]+[\"']?",
+            rb"username \S+ (?:privilege \d+ )?(?:secret|password)(?: [0-9])?|key-string|psk(?: ascii 0)?|requirepass|"
+            rb"masterauth|pre-shared-(?:secret|key)|identified by|convertto-securestring(?: -string)?)[ \t]+[\"']?",
         ),
         Locator(
             ("password(", "passwd(", "passphrase(", "apikey(", "api_key(", "token(", "secret("),

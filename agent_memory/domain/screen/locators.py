@@ -63,8 +63,9 @@ def ended(words: str) -> tuple[str, ...]:
 
 
 def backwards(words: str) -> bytes:
-    """An alternation of words (`a|b`) as it reads from its end, for `Locator.before`."""
-    return b"(?:" + b"|".join(re.escape(word.encode()[::-1]) for word in words.split("|")) + b")"
+    """An alternation of words (`a|b`) as it reads from its end, for `Locator.before`: the longest that stands there."""
+    longest_first = sorted(words.split("|"), key=len, reverse=True)
+    return b"(?:" + b"|".join(re.escape(word.encode()[::-1]) for word in longest_first) + b")"
 
 
 class _Way(NamedTuple):
