@@ -105,9 +105,9 @@ PAIR = Structure(
     ("- name: DB_PASSWORD\n  value: Xy{an12}", '<add key="SmtpPassword" value="Tn{an10}" />',
      'variable "db_password" {\n  type = string\n  default = "Xy{an12}"\n}'),
     ("- name: DB_PASSWORD\n  valueFrom:\n    secretKeyRef:\n      name: pg",),
-    shape=rb"(?:name|key|id|variable|param\w*|field|setting|label)[\"']?[ \t]*[:= >][ \t]*[\"']?[\w.-]*"
+    shape=rb"(?:name|key|id|variable|param\w*|field|setting|label)[\"']?[ \t]*[:= >][ \t]*[\"']?[\w.\x80-\xff-]*"
     + NAME_WORD
-    + rb"[\w.-]*[\"']?",
+    + rb"[\w.\x80-\xff-]*[\"']?",
     cost=10,
 )  # fmt: skip
 TABLE = Structure(
@@ -131,10 +131,7 @@ LINE = Structure(
         Locator(("machine",), rb"\bmachine\s+\S+\s+login\s+\S+\s+password\s"),
         Locator(("wifi:",), rb"\bWIFI:"),
         Locator(
-            ("auth", "login", "credential", "connect(",
-                "connect =",
-                "connect=",
-                "connect (", "usernamepassword"),
+            ("auth", "login", "credential", "connect(", "connect ", "connect=", "connect\t", "usernamepassword"),
             rb"(?:auth\w*+|\b(?:login|credentials?|connect|usernamepassword\w*+))"
             rb"[ \t]*+=?[ \t]*+\([ \t]*+[\"'][^\"'\n]*+[\"'][ \t]*+,[ \t]*+[\"']",
         ),

@@ -77,6 +77,7 @@ STATED = (
     "Le mot de passe du NAS est Ember#{dig4}",
     "clave del wifi: Lluvia{dig4}", "暗証番号は4972です", "APIキーは {an32}", "şifre: Lantern-{dig4}",
     "heroku api key {hex8}-{hex4}-{hex4}-{hex4}-{hex12}", "acme_live_{an40} is what it printed",
+    "db.connect   = ('svc', 'Harbor#{dig4}x')", '"id": "db.contraseña"\n  content: Harbor#{dig4}x',
     "the unlock code is 7{dig5}", "the preshared key reads {hex64}", "wpa-psk ascii 0 Tundra{dig4}",
     "the wifi-key is Tundra{dig4}", "The wi-fi code reads Tundra{dig4}", "WLAN-Schlüssel ist Tundra{dig4}",
     "wlan-schluessel: tundra-anchor-violet-{dig2}", "новый пароля: Vesna{dig4}x", "db.contraseña lautet Ember#{dig4}",
