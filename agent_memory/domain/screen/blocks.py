@@ -105,9 +105,9 @@ PAIR = Structure(
     ("- name: DB_PASSWORD\n  value: Xy{an12}", '<add key="SmtpPassword" value="Tn{an10}" />',
      'variable "db_password" {\n  type = string\n  default = "Xy{an12}"\n}'),
     ("- name: DB_PASSWORD\n  valueFrom:\n    secretKeyRef:\n      name: pg",),
-    shape=rb"(?:name|key|id|variable|param\w*|field|setting|label)[\"']?[ \t]*[:= >][ \t]*[\"']?[\w.-]*"
+    shape=rb"(?:name|key|id|variable|param\w*|field|setting|label)[\"']?[ \t]*[:= >][ \t]*[\"']?[\w.\x80-\xff-]*"
     + NAME_WORD
-    + rb"[\w.-]*[\"']?",
+    + rb"[\w.\x80-\xff-]*[\"']?",
     cost=10,
 )  # fmt: skip
 TABLE = Structure(
@@ -131,10 +131,7 @@ LINE = Structure(
         Locator(("machine",), rb"\bmachine\s+\S+\s+login\s+\S+\s+password\s"),
         Locator(("wifi:",), rb"\bWIFI:"),
         Locator(
-            ("auth", "login", "credential", "connect(",
-                "connect =",
-                "connect=",
-                "connect (", "usernamepassword"),
+            ("auth", "login", "credential", "connect(", "connect ", "connect=", "connect\t", "usernamepassword"),
             rb"(?:auth\w*+|\b(?:login|credentials?|connect|usernamepassword\w*+))"
             rb"[ \t]*+=?[ \t]*+\([ \t]*+[\"'][^\"'\n]*+[\"'][ \t]*+,[ \t]*+[\"']",
         ),
@@ -179,12 +176,10 @@ DEVICE = Structure(
                 "pre-shared-",
                 "identified by",
                 "convertto-securestring",
-                "wpa-psk ascii 0",
             ),
             rb"\b(?:snmp-server community|community(?: string)?(?: is)?|enable (?:secret|password)(?: [0-9])?|"
-            rb"username \S+ (?:privilege \d+ )?(?:secret|password)(?: [0-9])?|key-string|psk|requirepass|masterauth|"
-            rb"pre-shared-(?:secret|key)|identified by|convertto-securestring(?: -string)?|"
-            rb"wpa-psk ascii 0)[ \t]+[\"']?",
+            rb"username \S+ (?:privilege \d+ )?(?:secret|password)(?: [0-9])?|key-string|psk(?: ascii 0)?|requirepass|"
+            rb"masterauth|pre-shared-(?:secret|key)|identified by|convertto-securestring(?: -string)?)[ \t]+[\"']?",
         ),
         Locator(
             ("password(", "passwd(", "passphrase(", "apikey(", "api_key(", "token(", "secret("),

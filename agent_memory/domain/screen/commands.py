@@ -17,7 +17,7 @@ _TOOLS = (
         "sshpass docker podman helm nerdctl redis-cli valkey-cli curl wget htpasswd az smbclient ipmitool sqlcmd bcp "
         "twine xfreerdp rdesktop openssl 7z 7za zip unzip lftp rclone influx nmcli wpa_passphrase http https xh kinit "
         "clickhouse-client cqlsh cypher-shell vault svn ftp sftp rsync oc cf skopeo crane buildah regctl nats occ adb "
-        "evil-winrm cmdkey impdp expdp sqlplus isql db2 bteq hdbsql borg vncviewer tsh sshuttle gpg gpg2 jarsigner "
+        "cmdkey impdp expdp sqlplus isql db2 bteq hdbsql borg vncviewer tsh sshuttle gpg gpg2 jarsigner "
         "keytool useradd usermod restic doctl hcloud flyctl heroku gh glab sonar-scanner sentry-cli mc"
     ),
     "net use",

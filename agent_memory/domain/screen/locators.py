@@ -46,7 +46,15 @@ def signs(words: str) -> tuple[str, ...]:
     return tuple(words.split())
 
 
-_ENDS = (*" \t\r\n\"'`*_])}=:-|>,.;/<&0123456789", *signs("value new old text str raw prod dev test live"))
+# Whatever is no letter and may follow a name's last word, and the words behind it that say nothing (`names.NEUTRAL`).
+_ENDS = (
+    *" \t\r\n\"'`*_()[]{}=:|<>,.;/\\&#!?$%^+~@-0123456789",
+    *"“”’«»「」』：（→",
+    *signs(
+        "val new old text str raw prod dev test live plain data b64 base staging current default main primary "
+        "secondary backup hex lit confirm again repeat env"
+    ),
+)
 
 
 def ended(words: str) -> tuple[str, ...]:
@@ -55,8 +63,9 @@ def ended(words: str) -> tuple[str, ...]:
 
 
 def backwards(words: str) -> bytes:
-    """An alternation of words (`a|b`) as it reads from its end, for `Locator.before`."""
-    return b"(?:" + b"|".join(re.escape(word.encode()[::-1]) for word in words.split("|")) + b")"
+    """An alternation of words (`a|b`) as it reads from its end, for `Locator.before`: the longest that stands there."""
+    longest_first = sorted(words.split("|"), key=len, reverse=True)
+    return b"(?:" + b"|".join(re.escape(word.encode()[::-1]) for word in longest_first) + b")"
 
 
 class _Way(NamedTuple):

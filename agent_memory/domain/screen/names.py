@@ -77,7 +77,7 @@ _TAILS = word_set(
     "backend driver group groups role roles tag tags list entry item items"
 )
 # Last words that say nothing, so that the word before them decides.
-_NEUTRAL = word_set(
+NEUTRAL = word_set(
     "value values text string str plain plaintext data b64 base64 raw prod production dev development staging "
     "live test old new current default base main primary secondary backup hex env1 literal val confirm "
     "confirmation again repeat"
@@ -102,7 +102,7 @@ def promise(name: str, *, in_url: bool = False) -> Promise:
       in_url: the name is a URL parameter, where `sig` and `signature` are credentials and not release signatures.
     """
     words = list(words_of(name))
-    while len(words) > 1 and words[-1] in _NEUTRAL:
+    while len(words) > 1 and words[-1] in NEUTRAL:
         words.pop()
     if not words:
         return Promise.NOTHING

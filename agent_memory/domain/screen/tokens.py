@@ -214,7 +214,7 @@ SHARED_SHAPES: tuple[Rule, ...] = (
             Locator(
                 ("begin ",),
                 rb"(?:(?<=--)|(?<=-- ))begin [a-z0-9 ]{0,40}(?:private|secret|static) key[a-z0-9 ]{0,12} ?-{2,5}"
-                rb"(?>[a-z-]+: [^\n]*\n|#[^\n]*\n|[^a-z0-9+/]){0,40}+[a-z0-9+/]{16,}",
+                rb"(?>[a-z-]+: [^\n]*\n|#[^\n]*\n|[^a-z0-9+/#]++|#){0,40}+[a-z0-9+/]{16,}",
                 reach=LONG,
                 cost=10,
             ),

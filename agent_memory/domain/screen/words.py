@@ -61,18 +61,21 @@ ANNOUNCED: bytes = f"(?:{ANNOUNCE_STRONGLY}|{_KEY_PHRASES}|{_CODE_PHRASES})".enc
 # than its word: the judge reads the words.
 ANNOUNCE_WORDS = (
     *signs(
-        "passwor passwd passphrase passcode passord pwd psk kennwort losungswort wachtwoord contrase senha haslo "
-        "adgangskode parol parool mdp clave wifi wlan salasana heslo lozinka geslo token secret credential schluessel "
+        "passwor passwd passphrase passcode passord pwd psk kennwort losungswort wachtwoord senha haslo "
+        "adgangskode parol parool mdp clave salasana heslo lozinka geslo token secret credential schluessel "
         "jeton chave llave segredo chiave sleutel klucz login creds zugangsdaten account codice"
     ),
-    *ended("pw pat pats pin puk"),
+    *ended("pw pws pat pats pin pins puk puks"),
 )
 ANNOUNCE_OTHERS = (
     *signs(
-        "pass-phrase palavra-p hasł lösenord wi-fi пароль Пароль ПАРОЛЬ şifre jelsz Κωδικός κωδικός รหัสผ่าน סיסמה "
-        "पासवर्ड 密码 密碼 口令 密語 パスワード 暗証 비밀번호 암호 schlüssel clé ключ Ключ токен Токен секрет 密钥 密鑰 "
-        "秘钥 令牌 トークン 秘密鍵 비밀키 토큰 apiキー 账号 帐号 código 人机码 门锁码"
+        "pass-phrase palavra-p contrase hasł lösenord пароль Пароль ПАРОЛЬ пароля şifre jelsz Κωδικός κωδικός รหัสผ่าน "
+        "סיסמה पासवर्ड 密码 密碼 口令 密語 パスワード 暗証 비밀번호 암호 schlüssel clé ключ Ключ токен Токен секрет "
+        "密钥 密鑰 秘钥 令牌 トークン 秘密鍵 비밀키 토큰 apiキー 账号 帐号 código 人机码 门锁码 "
+        "pincode pin-code wlanschl wlan-schl"
     ),
+    *(f"{wifi}{gap}{what}" for wifi in ("wifi", "wi-fi") for gap in " -" for what in ("key", "code")),
+    "wlan schl",
     "mot de",
     "mots de",
     "mot-de",

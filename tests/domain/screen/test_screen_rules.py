@@ -1,10 +1,12 @@
 """Each rule's own examples, and what the table as a whole must keep."""
 
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_memory.domain.screen import engine, screen_text
+from agent_memory.domain.screen import engine, names, screen_text
 from agent_memory.domain.screen.locators import CHUNK_BYTES, Locator
 from agent_memory.domain.screen.rules import Rule, Structure
 from support.screen_examples import filled
@@ -75,12 +77,25 @@ STATED = (
     "Le mot de passe du NAS est Ember#{dig4}",
     "clave del wifi: Lluvia{dig4}", "暗証番号は4972です", "APIキーは {an32}", "şifre: Lantern-{dig4}",
     "heroku api key {hex8}-{hex4}-{hex4}-{hex4}-{hex12}", "acme_live_{an40} is what it printed",
+    "-----BEGIN" + " PRIVATE KEY-----\n{indent}{b6464}",
+    "db.connect   = ('svc', 'Harbor#{dig4}x')", '"id": "db.contraseña"\n  content: Harbor#{dig4}x',
+    "the unlock code is 7{dig5}", "the preshared key reads {hex64}", "wpa-psk ascii 0 Tundra{dig4}",
+    "the wifi-key is Tundra{dig4}", "The wi-fi code reads Tundra{dig4}", "WLAN-Schlüssel ist Tundra{dig4}",
+    "wlan-schluessel: tundra-anchor-violet-{dig2}", "новый пароля: Vesna{dig4}x", "db.contraseña lautet Ember#{dig4}",
+    "my pin-code is 7{dig3}", "der Pincode ist 7{dig5}",
+    "both PINs are 7{dig3}", "„PIN“: 7{dig3}", "Anmeldung am NAS; User(x) root : `Wdo#{dig4}rE",
 )  # fmt: skip
 
 
 @pytest.mark.parametrize("text", STATED)
 def test_kinds_that_no_list_names_are_caught_by_structure(text: str) -> None:
-    assert screen_text(filled(text)) is not None
+    assert screen_text(filled(text.replace("{indent}", " " * 60))) is not None
+
+
+@pytest.mark.parametrize("neutral", sorted(filter(str.isalpha, names.NEUTRAL)))
+@pytest.mark.parametrize("word", ["auth", "code", "pw", "otp", "sid", "pat", "irk", "ltk"])
+def test_a_short_word_is_seen_before_every_word_that_says_nothing(word: str, neutral: str) -> None:
+    assert screen_text(f"db{word.title()}{neutral.title()} = " + filled("{an32}")) is not None
 
 
 VENDOR_NAMES = {rule.name for rule in engine.TOKEN_RULES if rule.vendor}
@@ -104,6 +119,15 @@ def test_no_sign_is_listed_in_vain(name: str) -> None:
     signs = [sign for each, locator in LOCATORS if each == name for sign in locator.signs]
     assert len(set(signs)) == len(signs)
     assert all(sign == sign.lower() or not sign.isascii() for sign in signs)
+
+
+@pytest.mark.parametrize("kind", [*engine.TOKEN_RULES, *engine.STRUCTURES], ids=lambda kind: kind.name)
+def test_no_sign_ends_inside_another_one_of_its_kind(kind: Rule | Structure) -> None:
+    # It would be found first, and its place hide that of the longer one.
+    signs = [sign for locator in kind.locators for sign in locator.signs]
+    assert not [
+        (long, sign) for long in signs for sign in signs if re.search(rf"\W{re.escape(sign)}", long[:-1], re.ASCII)
+    ]
 
 
 @pytest.mark.parametrize("size", [engine.BLOCK_BYTES, CHUNK_BYTES])
