@@ -124,10 +124,17 @@ def test_no_sign_is_listed_in_vain(name: str) -> None:
 @pytest.mark.parametrize("kind", [*engine.TOKEN_RULES, *engine.STRUCTURES], ids=lambda kind: kind.name)
 def test_no_sign_ends_inside_another_one_of_its_kind(kind: Rule | Structure) -> None:
     # It would be found first, and its place hide that of the longer one.
-    signs = [sign for locator in kind.locators for sign in locator.signs]
-    assert not [
-        (long, sign) for long in signs for sign in signs if re.search(rf"\W{re.escape(sign)}", long[:-1], re.ASCII)
-    ]
+    signs = {sign for locator in kind.locators for sign in locator.signs}
+    inside = {
+        sign: [
+            sign[i:end]
+            for i in range(1, len(sign))
+            if re.match(r"\W", sign[i - 1], re.ASCII)
+            for end in range(i, len(sign))
+        ]
+        for sign in signs
+    }
+    assert not [(sign, piece) for sign, pieces in inside.items() for piece in pieces if piece in signs]
 
 
 @pytest.mark.parametrize("size", [engine.BLOCK_BYTES, CHUNK_BYTES])
