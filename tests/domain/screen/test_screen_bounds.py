@@ -101,6 +101,23 @@ def test_a_megabyte_made_to_take_long_is_answered_soon(unit: str) -> None:
     assert time.process_time() - begun < 0.4  # 50 to 80 ms on a quiet machine
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("password-file", "machine a login b password " + "\t" * 400),
+        ("capability-url", "https://a.example/hooks/" + "a" * 16 + "/b" * 200),
+        ("statement", "key=#" * 100),
+    ],
+)
+def test_a_place_made_to_take_long_is_judged_soon(name: str, text: str) -> None:
+    alone = engine.compile_screen((), tuple(each for each in engine.STRUCTURES if each.name == name))
+    next(alone.hits(text), None)
+    begun = time.process_time()
+    for _ in range(10):
+        assert next(alone.hits(text), None) is None
+    assert time.process_time() - begun < 0.5
+
+
 @pytest.mark.parametrize("piece", ["&#60;", "%41x", "abc1\n", "\\x41"])
 def test_more_disguises_than_a_field_can_hold_are_refused_and_a_full_field_is_read(piece: str) -> None:
     assert screen_text(piece * (views.MAX_UNDONE + 1)) == engine.TOO_DENSE
