@@ -62,7 +62,7 @@ def _line(place: Window) -> str | None:
     text = place.text + place.after
     netrc = re.match(r"(?is)(?:machine\s+\S+|default)\s+login\s+\S+\s+password\s+(\S+)", text)
     wifi = re.match(r"WIFI:[^\n]*?;P:((?:\\.|[^;\n\\])+);", text) or re.match(r"WIFI:P:([^;\n]+);", text)
-    call = re.match(r"(?i)[\w.]*\s*=?\s*\(\s*[\"'][^\"'\n]*[\"']\s*,\s*[\"']([^\"'\n]{4,80})[\"']", text)
+    call = re.match(r"(?i)[\w.]*+\s*+(?:=\s*+)?\(\s*+[\"'][^\"'\n]*[\"']\s*,\s*[\"']([^\"'\n]{4,80})[\"']", text)
     pgpass = re.match(r"\n?[\w.*-]+:(?:\d{2,5}|\*):[\w*-]+:[\w*.-]+:(\S{4,})", text)
     for found in (netrc, wifi, pgpass):
         if found and is_stated(found.group(1)):
@@ -149,7 +149,7 @@ HEADING = Structure(
     (
         Locator(
             IN_NAMES,
-            NAMED + rb"[\w\x80-\xff]{1,64}+(?: \w{1,64}+)?+[ \t:*`]{0,40}+\r?\n[-=~#\s>*`]{0,200}[\"'`]?"
+            NAMED + rb"[\w\x80-\xff]{1,64}+(?: \w{1,64}+)?+[ \t:*`]{0,40}+\r?\n[-=~#\s>*`]{0,200}+[\"'`]?"
             rb"[\w+/=.~:!@#$%^&*-]{8}",
         ),
     ),

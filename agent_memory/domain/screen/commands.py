@@ -157,8 +157,10 @@ PIPED = Structure(
     (
         Locator(
             ("echo", "printf"),
-            rb"\b(?:echo|printf)[ \t][^\n|]++\|[^\n|]*?"
+            # One word to print, as `_piped` has it: read on to any pipe, a line of commands is read again for each.
+            rb"\b(?:echo|printf)[ \t]++(?:-\w{1,16}+[ \t]++){0,4}[\"']?[^\s\"'|]++[\"']?[ \t]*+\|[^\n|]*?"
             rb"(?:stdin|sudo -S|with-token|chpasswd|passwd|login|gpg|cryptsetup)",
+            cost=25,
         ),
     ),
     _piped,

@@ -117,15 +117,15 @@ class Finder(Generic[Kind]):
                 for kind, match, before, reach, _ in self._ways[sign]:
                     if at < read[kind]:
                         continue
-                    place = match(data, at, at + reach)
-                    if place is None:
-                        continue
                     start = at
-                    if before is not None:
+                    if before is not None:  # first: it reads less, and tells more
                         behind = before(data[max(0, at - BEHIND_BYTES) : at][::-1], 0, BEHIND_BYTES)
                         if behind is None:
                             continue
                         start -= behind.end()
+                    place = match(data, at, at + reach)
+                    if place is None:
+                        continue
                     read[kind] = place.end()
                     yield self._kinds[kind], start, place.end()
 

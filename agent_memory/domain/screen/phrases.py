@@ -82,6 +82,7 @@ LOGIN = Structure(
             ),
             rb"\b(?:log(?:ged)?[ -]?in|login|sign in|credentials?|creds|account|user(?:name)?|anmeld\w*|"
             rb"zugang\w*|identifiants?|\xe7\x99\xbb\xe5\xbd\x95)\b[^\n/:|]*+[/:|]",
+            cost=3,
         ),
         Locator((" / ",), rb" / [^\s]{0,100}[0-9]", rb"[\w.@-]{1,64}+"),
     ),

@@ -235,6 +235,8 @@ def _looks_secret(value: str, says: bool, password: bool, joined: bool) -> bool:
         return password and says and len(value) >= 4 and not re.fullmatch(r"(?:19|20)\d\d", value)
     if value.isalpha() and len(value) < 16:
         return False  # most words of prose: too short for a random string, and nothing in it that makes a password
+    if not (password or values.is_hex(value) or values.is_random(value)):
+        return False  # told first, for all that follows takes four times as long
     if values.is_measure(value) or values.is_code(value) or "//" in value[:12]:
         return False
     shape = values.look(value)

@@ -17,7 +17,7 @@ _TEMPLATE = re.compile(r"\$\{|\$\(|\{\{|\{[\w.]*\}|%\(|#\{|<|\[\w+\]|^\$[A-Za-z_
 _LOCAL = re.compile(
     r"(?:mailto|sips?|xmpp|acct|im|tel|git|ssh|urn|npm|workspace|package|docker|image|http|https|to|cc)$"
 )
-_SEGMENT = re.compile(r"[\w.~@-]+")
+_SEGMENT = re.compile(r"[\w.~@-]{16,}")  # no shorter one is random
 _REVISION = re.compile(r"/(?:blob|tree|commit|commits|raw|tag|tags|compare|releases|archive)/")
 
 

@@ -1,6 +1,7 @@
 """What holds for every text: no crash, no refusal of prose, and work that grows no faster than the text."""
 
 import random
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -87,6 +88,43 @@ def test_a_field_is_read_to_its_end_whatever_stands_in_it(line: str) -> None:
     text = "".join(line.format(n=n) for n in range(10, 4000))[: engine.FIELD_CHARS - 40]
     assert screen_text(text) is None
     assert screen_text(text + "\npostgres://memo:" + "Lantern4147" + "@db/memo") == "url-password"
+
+
+# Where many signs stand before what all their patterns look for, each must not read on to it.
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "echo " * 50 + "|" + "a" * 250,
+        "key" * 21 + "\n" + "`" * 200 + "\n",
+        "user " * 100,
+        "mocode",
+        "-" * 20 + "irkenv",
+    ],
+    ids=["pipe", "heading", "login", "code", "flag"],
+)
+def test_a_megabyte_made_to_take_long_is_answered_soon(unit: str) -> None:
+    screen_text("compiled")
+    text = (unit * ((1 << 20) // len(unit) + 1))[: 1 << 20]
+    begun = time.process_time()
+    screen_text(text)
+    assert time.process_time() - begun < 0.4  # 50 to 80 ms on a quiet machine
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("password-file", "machine a login b password " + "\t" * 400),
+        ("capability-url", "https://a.example/hooks/" + "a" * 16 + "/b" * 200),
+        ("statement", "key=#" * 100),
+    ],
+)
+def test_a_place_made_to_take_long_is_judged_soon(name: str, text: str) -> None:
+    alone = engine.compile_screen((), tuple(each for each in engine.STRUCTURES if each.name == name))
+    next(alone.hits(text), None)
+    begun = time.process_time()
+    for _ in range(10):
+        assert next(alone.hits(text), None) is None
+    assert time.process_time() - begun < 0.5
 
 
 @pytest.mark.parametrize("piece", ["&#60;", "%41x", "abc1\n", "\\x41"])

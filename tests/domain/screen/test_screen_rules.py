@@ -77,7 +77,7 @@ STATED = (
     "Le mot de passe du NAS est Ember#{dig4}",
     "clave del wifi: Lluvia{dig4}", "暗証番号は4972です", "APIキーは {an32}", "şifre: Lantern-{dig4}",
     "heroku api key {hex8}-{hex4}-{hex4}-{hex4}-{hex12}", "acme_live_{an40} is what it printed",
-    "-----BEGIN" + " PRIVATE KEY-----\n{indent}{b6464}",
+    "-----BEGIN" + " PRIVATE KEY-----\n{rule}\n{b6464}",
     "db.connect   = ('svc', 'Harbor#{dig4}x')", '"id": "db.contraseña"\n  content: Harbor#{dig4}x',
     "the unlock code is 7{dig5}", "the preshared key reads {hex64}", "wpa-psk ascii 0 Tundra{dig4}",
     "the wifi-key is Tundra{dig4}", "The wi-fi code reads Tundra{dig4}", "WLAN-Schlüssel ist Tundra{dig4}",
@@ -89,7 +89,7 @@ STATED = (
 
 @pytest.mark.parametrize("text", STATED)
 def test_kinds_that_no_list_names_are_caught_by_structure(text: str) -> None:
-    assert screen_text(filled(text.replace("{indent}", " " * 60))) is not None
+    assert screen_text(filled(text.replace("{rule}", ". " * 25))) is not None
 
 
 @pytest.mark.parametrize("neutral", sorted(filter(str.isalpha, names.NEUTRAL)))
