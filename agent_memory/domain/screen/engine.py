@@ -3,14 +3,14 @@
 import functools
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
 from agent_memory.domain.screen import blocks, commands, headers, phrases, prose, urls, values
 from agent_memory.domain.screen.assign import STRUCTURE as ASSIGNMENT
 from agent_memory.domain.screen.locators import Finder
-from agent_memory.domain.screen.rules import Rule, Structure, is_live, window
+from agent_memory.domain.screen.rules import Rule, Structure, Window, is_live, window
 from agent_memory.domain.screen.tokens import SHARED_SHAPES, VENDOR_TOKENS
 from agent_memory.domain.screen.views import (
     BLOB_PATTERN,
@@ -89,6 +89,7 @@ class Work:
 
     cost: int = 0
     bounded: bool = True
+    judged: dict[tuple[str, Window], str | None] = field(default_factory=dict)  # a text repeats itself: once is enough
 
     def spend(self, cost: int) -> None:
         """Count what something will cost. Raises: TooDense: no text may cost so much; it is not counted then."""
@@ -169,7 +170,7 @@ class Screen:
                     yield _hit(rule.name, start, end, view)
             for structure, start, end in places:
                 if isinstance(structure, Structure):
-                    name = _judged(structure, data, start, end, view, work)
+                    name = _judged(structure, window(data, start, end, joined=view.joined), work)
                     if name is not None:
                         yield _hit(name, start, end, view)
 
@@ -197,12 +198,13 @@ def _is_token(rule: Rule, data: bytes, start: int, end: int) -> bool:
     return token_is_live(rule.name, data[start:end].decode("utf-8", "ignore"))
 
 
-def _judged(structure: Structure, data: bytes, start: int, end: int, view: View, work: Work) -> str | None:
-    place = window(data, start, end, joined=view.joined)
-    if not structure.glance(place):
-        return None
-    work.spend(structure.cost)
-    return structure.judge(place)
+def _judged(structure: Structure, place: Window, work: Work) -> str | None:
+    asked = (structure.name, place)
+    if asked not in work.judged:
+        told = structure.glance(place)
+        work.spend(structure.cost if told else 0)
+        work.judged[asked] = structure.judge(place) if told else None
+    return work.judged[asked]
 
 
 _PUBLIC_PREFIXES = word_set(
