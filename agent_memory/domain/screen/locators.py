@@ -1,8 +1,10 @@
 """Where the places of a rule stand: a sign that one automaton finds with all others, and what stands around it."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 CHUNK_BYTES = 16384  # of a text whose signs are looked up at once: hostile text is refused before it is read whole
@@ -78,23 +80,36 @@ class _Way(NamedTuple):
     cost: int
 
 
+Ways = tuple[_Way, ...]
+
+
 class Finder(Generic[Kind]):
-    """Finds the places of several kinds in one pass of an Aho-Corasick automaton over their signs."""
+    """Finds the places of several kinds in one pass of an Aho-Corasick automaton over their signs.
+
+    The signs in other letters than ASCII have one of their own, which most texts need not pass: their bytes would make
+    every row of the table four times as wide.
+    """
 
     def __init__(self, kinds: Sequence[Kind]) -> None:
         from ahocorasick_rs import BytesAhoCorasick, Implementation  # here: a start that screens nothing need not pay
 
-        ways: dict[bytes, list[_Way]] = {}
+        by_sign: dict[bytes, Ways] = {}
         for i, kind in enumerate(kinds):
             for locator in kind.locators:
                 way = _Way(i, _compiled(locator.pattern), _compiled(locator.before), locator.reach, locator.cost)
                 for sign in locator.signs:
-                    ways.setdefault(sign.encode(), []).append(way)
+                    by_sign[sign.encode()] = (*by_sign.get(sign.encode(), ()), way)
+        plain = {sign: ways for sign, ways in by_sign.items() if sign.isascii()}
+        self._letters = _letters(plain)
+        plain = {sign.translate(self._letters): ways for sign, ways in plain.items()}
+        others = {sign: ways for sign, ways in by_sign.items() if not sign.isascii()}
         self._kinds = tuple(kinds)
-        self._ways = tuple(map(tuple, ways.values()))
-        self._costs = [sum(way.cost for way in each) for each in self._ways]
-        self._longest = max(map(len, ways), default=0)
-        self._signs: Any = BytesAhoCorasick(ways, implementation=Implementation.DFA)
+        self._ways = (*plain.values(), *others.values())
+        self._costs = [sum(way.cost for way in ways) for ways in self._ways]
+        self._first_other = len(plain)
+        self._longest = max(map(len, by_sign), default=0)
+        self._plain: Any = BytesAhoCorasick(plain, implementation=Implementation.DFA)
+        self._others: Any = BytesAhoCorasick(others, implementation=Implementation.DFA)
 
     def places(
         self, data: bytes, holds: Callable[[Kind], bool], spend: Callable[[int], None]
@@ -103,12 +118,9 @@ class Finder(Generic[Kind]):
 
         `spend` hears what it will cost to try the patterns of a chunk, before they are tried.
         """
-        folded = data.lower()
         read = [0 if holds(kind) else len(data) for kind in self._kinds]  # how far each kind's places reach
         for begin in range(0, len(data), CHUNK_BYTES):
-            found = self._signs.find_matches_as_indexes(
-                folded[begin : begin + CHUNK_BYTES + self._longest - 1], overlapping=True
-            )
+            found = self._found(data[begin : begin + CHUNK_BYTES + self._longest - 1])
             spend(sum([self._costs[sign] for sign, _, _ in found]))
             for sign, offset, _ in found:
                 if offset >= CHUNK_BYTES:
@@ -128,6 +140,32 @@ class Finder(Generic[Kind]):
                         continue
                     read[kind] = place.end()
                     yield self._kinds[kind], start, place.end()
+
+    def _found(self, chunk: bytes) -> list[tuple[int, int, int]]:
+        """Which signs stand where in a chunk: number, first offset, end."""
+        found: list[tuple[int, int, int]] = self._plain.find_matches_as_indexes(
+            chunk.translate(self._letters), overlapping=True
+        )
+        if chunk.isascii():
+            return found
+        others = self._others.find_matches_as_indexes(chunk.lower(), overlapping=True)
+        found += [(self._first_other + sign, start, end) for sign, start, end in others]
+        return sorted(found, key=itemgetter(1)) if others else found
+
+
+def _letters(signs: Mapping[bytes, Ways]) -> bytes:
+    """A table for `bytes.translate` that makes ASCII signs, and texts, of as few different letters as can be.
+
+    Case goes, all that stands in no sign becomes one letter, and so do letters of which each may stand for the other in
+    every sign, as do most signs that may follow a word. The fewer there are, the smaller and faster the automaton is.
+    """
+    contexts: dict[int, set[tuple[bytes, bytes, Ways]]] = defaultdict(set)
+    for sign, ways in signs.items():
+        for i, byte in enumerate(sign):
+            contexts[byte].add((sign[:i], sign[i + 1 :], ways))
+    letter_of: dict[frozenset[tuple[bytes, bytes, Ways]], int] = {frozenset(): 0}
+    folded = [contexts.get(byte, set()) for byte in bytes(range(256)).lower()]
+    return bytes(letter_of.setdefault(frozenset(context), len(letter_of)) for context in folded)
 
 
 def _compiled(pattern: bytes | None) -> Any:
