@@ -1,10 +1,10 @@
 """Runs the rule table over the readings of a text, in linear time, and reports what refuses it and where."""
 
 import functools
+import itertools
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any
 
 from agent_memory.domain.screen import blocks, commands, headers, phrases, prose, urls, values
@@ -109,25 +109,32 @@ class Places:
         latin.log_errors = False
         latin.max_mem = TABLE_BYTES
         self._finder = Finder(kinds)
-        self._shapes = tuple((kind, re2.compile(b"(?i)" + kind.shape, latin)) for kind in kinds if kind.shape)
+        self._skipped = {
+            reading: tuple(i for i, kind in enumerate(kinds) if not _is_read_for(kind, *reading))
+            for reading in itertools.product((False, True), repeat=2)
+        }
+        self._shapes = tuple(
+            (i, kind, re2.compile(b"(?i)" + kind.shape, latin)) for i, kind in enumerate(kinds) if kind.shape
+        )
         self._holds = re2.Set.SearchSet(latin)  # which of the shapes stand in a block, in one pass
-        for _, shape in self._shapes:
+        for _, _, shape in self._shapes:
             self._holds.Add(shape.pattern)
         self._holds.Compile()
 
-    def of(self, data: bytes, holds: Callable[[Kind], bool], work: Work) -> Iterator[Place]:
-        """Every place of every kind that holds."""
-        yield from self._finder.places(data, holds, work.spend)
+    def of(self, view: View, work: Work) -> Iterator[Place]:
+        """Every place of every kind that the reading is looked through for."""
+        skipped = self._skipped[view.joined, view.tokens_only]
+        yield from self._finder.places(view.data, skipped, work.spend)
         if self._shapes:
-            yield from self._shaped(data, holds, work)
+            yield from self._shaped(view.data, skipped, work)
 
-    def _shaped(self, data: bytes, holds: Callable[[Kind], bool], work: Work) -> Iterator[Place]:
-        read = [0 if holds(kind) else len(data) for kind, _ in self._shapes]  # how far each kind's places reach
+    def _shaped(self, data: bytes, skipped: Collection[int], work: Work) -> Iterator[Place]:
+        read = [0] * len(self._shapes)  # how far each kind's places reach
         for begin in range(0, len(data), BLOCK_BYTES):
             end = begin + BLOCK_BYTES
             for i in sorted(self._holds.Match(data[begin : end + OVERLAP_BYTES]) or ()):
-                kind, shape = self._shapes[i]
-                if read[i] >= end:
+                number, kind, shape = self._shapes[i]
+                if number in skipped:
                     continue
                 work.spend(SHAPE_COST)
                 for match in shape.finditer(data, max(begin, read[i]), end + OVERLAP_BYTES):
@@ -135,6 +142,10 @@ class Places:
                         break
                     read[i] = match.end()
                     yield kind, match.start(), match.end()
+
+
+def _is_read_for(kind: Kind, joined: bool, tokens_only: bool) -> bool:
+    return isinstance(kind, Rule) or not (tokens_only or (joined and kind.name not in _ACROSS_LINES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +173,7 @@ class Screen:
             for match in self.marker.finditer(data):
                 yield _hit(MARKER, match.start(), match.end(), view)
             places = []
-            for place in self.places.of(data, functools.partial(_holds_in, view), work):
+            for place in self.places.of(view, work):
                 work.spend(PLACE_COST + (place[2] - place[1]) // LONG_BYTES)
                 places.append(place)
             for rule, start, end in places:
@@ -183,13 +194,10 @@ class Screen:
 
     def decoded_blobs(self, data: bytes) -> str:
         """The texts that stand in base64 inside a text, one a line."""
-        found = (decoded_text(match.group().decode()) for match in islice(self.blob.finditer(data), MAX_BLOBS))
+        found = (
+            decoded_text(match.group().decode()) for match in itertools.islice(self.blob.finditer(data), MAX_BLOBS)
+        )
         return "\n".join(blob for blob in found if blob is not None)
-
-
-def _holds_in(view: View, kind: Kind) -> bool:
-    """Whether a reading is looked through for a kind."""
-    return isinstance(kind, Rule) or not (view.tokens_only or (view.joined and kind.name not in _ACROSS_LINES))
 
 
 def _is_token(rule: Rule, data: bytes, start: int, end: int) -> bool:

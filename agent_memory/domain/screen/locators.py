@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
@@ -112,13 +112,16 @@ class Finder(Generic[Kind]):
         self._others: Any = BytesAhoCorasick(others, implementation=Implementation.DFA)
 
     def places(
-        self, data: bytes, holds: Callable[[Kind], bool], spend: Callable[[int], None]
+        self, data: bytes, skipped: Iterable[int], spend: Callable[[int], None]
     ) -> Iterator[tuple[Kind, int, int]]:
-        """Every place of a kind that holds, with its first and its last offset; those of one kind do not overlap.
+        """Every place of every kind but some, with its first and its last offset; those of one kind do not overlap.
 
-        `spend` hears what it will cost to try the patterns of a chunk, before they are tried.
+        `skipped` are the numbers of kinds not to be looked for. `spend` hears what it will cost to try the patterns of
+        a chunk, before they are tried.
         """
-        read = [0 if holds(kind) else len(data) for kind in self._kinds]  # how far each kind's places reach
+        read = [0] * len(self._kinds)  # how far each kind's places reach
+        for kind in skipped:
+            read[kind] = len(data)
         for begin in range(0, len(data), CHUNK_BYTES):
             found = self._found(data[begin : begin + CHUNK_BYTES + self._longest - 1])
             spend(sum([self._costs[sign] for sign, _, _ in found]))

@@ -300,9 +300,14 @@ _WHY = {
 _WORD_END = rb"(?=[a-z]{2,24}+(?:(?![\w./}(\[$?&@-])|[.?!]?(?:\s|\Z)))"
 _A_WORD = rb"(?<![_./${\\=@])" + _WORD_END
 # From an announcement to the first sign or digit of its line: few words are without one and secret all the same.
+# Quotes of other scripts are looked for where a letter of one stands: to give back what was read takes time.
+_TO_SIGN = rb"[^\n0-9!#$%^*+@&?~\"'`=]{0,160}"
 _TO_VALUE = (
-    rb"(?:[^\n0-9!#$%^*+@&?~\"'`=]{0,160}+[0-9!#$%^*+@&?~\"'`=]|"
-    rb"[^\n0-9!#$%^*+@&?~\"'`=]{0,160}(?:\xe3\x80[\x8c\x8e]|\xe2\x80[\x98\x9c\x9e]|\xc2\xab))"
+    rb"[^\n0-9!#$%^*+@&?~\"'`=\x80-\xff]{0,160}+(?:[0-9!#$%^*+@&?~\"'`=]|(?=[\x80-\xff])(?:"
+    + _TO_SIGN
+    + rb"+[0-9!#$%^*+@&?~\"'`=]|"
+    + _TO_SIGN
+    + rb"(?:\xe3\x80[\x8c\x8e]|\xe2\x80[\x98\x9c\x9e]|\xc2\xab)))"
 )
 STATED = Structure(
     "statement",
