@@ -151,7 +151,9 @@ def _is_word(before: str, line: str, start: int, end: int) -> bool:
         return previous not in ("_", "$", "{")
     if previous.isascii() and previous.isalpha():
         return _word(line[start:end]).gluable and _ENDED.match(line, end) is not None
-    return previous not in ("_", ".", "/", "$", "{", "\\", "=", "@") and _ENDED.match(line, end) is not None
+    if previous.isdigit() or previous in ("_", ".", "/", "$", "{", "\\", "=", "@", "+"):
+        return False  # of an identifier, a path or base64
+    return _ENDED.match(line, end) is not None
 
 
 def _after(word: str, rest: str, place: Window, before: str) -> str | None:

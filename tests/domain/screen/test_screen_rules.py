@@ -1,5 +1,7 @@
 """Each rule's own examples, and what the table as a whole must keep."""
 
+import base64
+import random
 import re
 
 import pytest
@@ -96,6 +98,13 @@ def test_kinds_that_no_list_names_are_caught_by_structure(text: str) -> None:
 @pytest.mark.parametrize("word", ["auth", "code", "pw", "otp", "sid", "pat", "irk", "ltk"])
 def test_a_short_word_is_seen_before_every_word_that_says_nothing(word: str, neutral: str) -> None:
     assert screen_text(f"db{word.title()}{neutral.title()} = " + filled("{an32}")) is not None
+
+
+def test_the_digests_of_a_lock_file_pass() -> None:
+    source = random.Random(1)
+    digests = (base64.b64encode(source.randbytes(64)).decode() for _ in range(6_000))
+    lines = [f'      "integrity": "sha512-{digest}",\n' for digest in digests]
+    assert not [block for i in range(0, len(lines), 150) if (block := screen_text("".join(lines[i : i + 150])))]
 
 
 VENDOR_NAMES = {rule.name for rule in engine.TOKEN_RULES if rule.vendor}
