@@ -143,7 +143,7 @@ FLAG = Structure(
         Locator(
             IN_NAMES,
             rb"[\w\x80-\xff-]{1,64}+(?:[ \t]+|[\"'],?[ \t]*[\"']?)",
-            rb"[\w.-]{0,64}(?:(?:--?|/)(?:\Z|[\s\"'`(\[,])|[ \t]+" + backwards("set|setx|setenv|put") + rb"\b)",
+            rb"[\w.-]{0,64}+(?:(?:(?<=-)|/)(?:\Z|[\s\"'`(\[,])|[ \t]+" + backwards("set|setx|setenv|put") + rb"\b)",
         ),
     ),
     _flag,
