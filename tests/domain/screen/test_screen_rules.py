@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_memory.domain.screen import engine, names, screen_text
+from agent_memory.domain.screen import engine, names, screen_text, views
 from agent_memory.domain.screen.locators import CHUNK_BYTES, Locator
 from agent_memory.domain.screen.rules import Rule, Structure
 from support.screen_examples import filled
@@ -98,6 +98,21 @@ def test_kinds_that_no_list_names_are_caught_by_structure(text: str) -> None:
 @pytest.mark.parametrize("word", ["auth", "code", "pw", "otp", "sid", "pat", "irk", "ltk"])
 def test_a_short_word_is_seen_before_every_word_that_says_nothing(word: str, neutral: str) -> None:
     assert screen_text(f"db{word.title()}{neutral.title()} = " + filled("{an32}")) is not None
+
+
+def test_the_word_that_comes_first_announces_whatever_its_script() -> None:
+    assert screen_text(filled("пароль and login are Vesna{dig4}")) == "stated-password"
+
+
+@pytest.mark.parametrize(("joined", "tokens_only"), [(False, False), (True, False), (True, True)])
+def test_a_reading_is_looked_through_for_what_holds_in_it(joined: bool, tokens_only: bool) -> None:
+    text = "\n\n".join(filled(kind.refuses[0]) for kind in (*engine.TOKEN_RULES, *engine.STRUCTURES))
+    view = views.View(text.encode(), joined=joined, tokens_only=tokens_only)
+    found = {kind.name for kind, _, _ in engine.default().places.of(view, engine.Work(bounded=False))}
+    across = {"assignment", "authorization", "cookie", "userinfo", "capability-url", "statement"}
+    structures = {structure.name for structure in engine.STRUCTURES}
+    assert found & structures == (set() if tokens_only else across if joined else structures)
+    assert found >= {rule.name for rule in engine.TOKEN_RULES}
 
 
 def test_the_digests_of_a_lock_file_pass() -> None:
