@@ -24,6 +24,7 @@ FILLERS = {
     "letters": "a", "words": "the quick brown fox ", "lines": "the quick brown fox\n", "digits": "line 42 of 7\n",
     "cjk": "密码是新的", "emoji": "\U0001f600", "spaces": " ", "base64": "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo",
     "signs": "=\"':@%", "code": "    value = items[key].run(job)  # 3\n", "keys": "x9Kd_Pq2-",
+    "look-alikes": "".join(f"{chr(code)}a" for code in range(0x1D400, 0x1D800)),
 }  # fmt: skip
 # What a place of every structure looks like, harmless in itself; beginnings of tokens; and disguises.
 PIECES = (

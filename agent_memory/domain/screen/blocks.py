@@ -105,9 +105,9 @@ PAIR = Structure(
     ("- name: DB_PASSWORD\n  value: Xy{an12}", '<add key="SmtpPassword" value="Tn{an10}" />',
      'variable "db_password" {\n  type = string\n  default = "Xy{an12}"\n}'),
     ("- name: DB_PASSWORD\n  valueFrom:\n    secretKeyRef:\n      name: pg",),
-    shape=rb"(?:name|key|id|variable|param\w*|field|setting|label)[\"']?[ \t]*[:= >][ \t]*[\"']?[\w.\x80-\xff-]*"
+    shape=rb"(?:name|key|id|variable|param\w*|field|setting|label)[\"']?[ \t]*[:= >][ \t]*[\"']?[\w.\x80-\x{10ffff}-]*"
     + NAME_WORD
-    + rb"[\w.\x80-\xff-]*[\"']?",
+    + rb"[\w.\x80-\x{10ffff}-]*[\"']?",
     cost=10,
 )  # fmt: skip
 TABLE = Structure(

@@ -42,7 +42,16 @@ TABLE_BYTES = 32 << 20
 BLOCK_BYTES = 8192
 OVERLAP_BYTES = 512
 
-TOKEN_RULES: tuple[Rule, ...] = VENDOR_TOKENS + SHARED_SHAPES
+MARKED = Rule(
+    MARKER,
+    (),
+    "the author asked for this text not to be kept",
+    ("an [do-not-store] entry", "Do\u2010Not\u2010\n  Store"),
+    ("please do not store artefacts",),
+    vendor=False,
+    shape=MARKER_PATTERN.encode(),
+)
+TOKEN_RULES: tuple[Rule, ...] = (MARKED, *VENDOR_TOKENS, *SHARED_SHAPES)
 STRUCTURES: tuple[Structure, ...] = (
     ASSIGNMENT,
     commands.FLAG,
@@ -66,7 +75,6 @@ STRUCTURES: tuple[Structure, ...] = (
 # Structures that hold where lines were joined: the others would read two sentences as one.
 _ACROSS_LINES = frozenset({"assignment", "authorization", "cookie", "userinfo", "capability-url", "statement"})
 WHY: dict[str, str] = {
-    MARKER: "the author asked for this text not to be kept",
     TOO_DENSE: "more places that look like credentials than are judged in one text; send it in parts",
     **{rule.name: rule.why for rule in TOKEN_RULES},
     **{name: why for structure in STRUCTURES for name, why in structure.why.items()},
@@ -104,19 +112,18 @@ class Places:
     def __init__(self, kinds: Sequence[Kind]) -> None:
         import re2  # here and not above: a start that screens nothing need not pay for it
 
-        latin = re2.Options()
-        latin.encoding = re2.Options.Encoding.LATIN1  # bytes in, bytes out: offsets need no translation
-        latin.log_errors = False
-        latin.max_mem = TABLE_BYTES
+        options = re2.Options()
+        options.log_errors = False
+        options.max_mem = TABLE_BYTES
         self._finder = Finder(kinds)
         self._skipped = {
             reading: tuple(i for i, kind in enumerate(kinds) if not _is_read_for(kind, *reading))
             for reading in itertools.product((False, True), repeat=2)
         }
         self._shapes = tuple(
-            (i, kind, re2.compile(b"(?i)" + kind.shape, latin)) for i, kind in enumerate(kinds) if kind.shape
+            (i, kind, re2.compile(b"(?i)" + kind.shape, options)) for i, kind in enumerate(kinds) if kind.shape
         )
-        self._holds = re2.Set.SearchSet(latin)  # which of the shapes stand in a block, in one pass
+        self._holds = re2.Set.SearchSet(options)  # which of the shapes stand in a block, in one pass
         for _, _, shape in self._shapes:
             self._holds.Add(shape.pattern)
         self._holds.Compile()
@@ -124,9 +131,9 @@ class Places:
     def of(self, view: View, work: Work) -> Iterator[Place]:
         """Every place of every kind that the reading is looked through for."""
         skipped = self._skipped[view.joined, view.tokens_only]
-        yield from self._finder.places(view.data, skipped, work.spend)
         if self._shapes:
             yield from self._shaped(view.data, skipped, work)
+        yield from self._finder.places(view.data, skipped, work.spend)
 
     def _shaped(self, data: bytes, skipped: Collection[int], work: Work) -> Iterator[Place]:
         read = [0] * len(self._shapes)  # how far each kind's places reach
@@ -170,8 +177,6 @@ class Screen:
     def _hits(self, text: str, work: Work) -> Iterator[Hit]:
         for view in readings(text, self.decoded_blobs, work.spend):
             data = view.data
-            for match in self.marker.finditer(data):
-                yield _hit(MARKER, match.start(), match.end(), view)
             places = []
             for place in self.places.of(view, work):
                 work.spend(PLACE_COST + (place[2] - place[1]) // LONG_BYTES)
@@ -224,6 +229,7 @@ _PUBLIC_PREFIXES = word_set(
 )
 
 
+_PLAIN_SHAPES = word_set("private-key putty-key private-jwk private-key-end private-key-body password-hash") | {MARKER}
 _SECRET_PREFIX = re.compile(r"key|tok|sk|pat|secret|api|live|prod|at_|rt_|pk_")
 
 
@@ -235,7 +241,7 @@ def token_is_live(rule: str, token: str) -> bool:
             return False
         mixed = re.search(r"[a-z]", body) is not None and re.search(r"[A-Z]", body) is not None
         return mixed or ("_" in token and _SECRET_PREFIX.search(token[: -len(body)].lower()) is not None)
-    if rule in ("private-key", "putty-key", "private-jwk", "private-key-end", "private-key-body", "password-hash"):
+    if rule in _PLAIN_SHAPES:
         return True
     if rule == "license-key":
         return sum(char.isdigit() for char in token) >= 2 and len(set(token)) >= 8

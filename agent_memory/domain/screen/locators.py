@@ -40,7 +40,7 @@ class Located(Protocol):
 
 
 Kind = TypeVar("Kind", bound=Located)
-Match = Callable[[bytes, int, int], "re.Match[bytes] | None"]
+Match = Callable[[bytes | bytearray, int, int], "re.Match[bytes] | None"]
 
 
 def signs(words: str) -> tuple[str, ...]:
@@ -68,6 +68,9 @@ def backwards(words: str) -> bytes:
     """An alternation of words (`a|b`) as it reads from its end, for `Locator.before`: the longest that stands there."""
     longest_first = sorted(words.split("|"), key=len, reverse=True)
     return b"(?:" + b"|".join(re.escape(word.encode()[::-1]) for word in longest_first) + b")"
+
+
+_NO_SIGN = b"<----"  # for the tags of HTML, of which some texts are full, and which are no code of anything
 
 
 class _Way(NamedTuple):
@@ -119,10 +122,11 @@ class Finder(Generic[Kind]):
         `skipped` are the numbers of kinds not to be looked for. `spend` hears what it will cost to try the patterns of
         a chunk, before they are tried.
         """
+        size, backwards = len(data), _backwards(data)
         read = [0] * len(self._kinds)  # how far each kind's places reach
         for kind in skipped:
-            read[kind] = len(data)
-        for begin in range(0, len(data), CHUNK_BYTES):
+            read[kind] = size
+        for begin in range(0, size, CHUNK_BYTES):
             found = self._found(data[begin : begin + CHUNK_BYTES + self._longest - 1])
             spend(sum([self._costs[sign] for sign, _, _ in found]))
             for sign, offset, _ in found:
@@ -134,10 +138,10 @@ class Finder(Generic[Kind]):
                         continue
                     start = at
                     if before is not None:  # first: it reads less, and tells more
-                        behind = before(data[max(0, at - BEHIND_BYTES) : at][::-1], 0, BEHIND_BYTES)
+                        behind = before(backwards, size - at, size - at + BEHIND_BYTES)
                         if behind is None:
                             continue
-                        start -= behind.end()
+                        start = size - behind.end()
                     place = match(data, at, at + reach)
                     if place is None:
                         continue
@@ -146,6 +150,8 @@ class Finder(Generic[Kind]):
 
     def _found(self, chunk: bytes) -> list[tuple[int, int, int]]:
         """Which signs stand where in a chunk: number, first offset, end."""
+        if b"<code" in chunk:
+            chunk = chunk.replace(b"<code", _NO_SIGN).replace(b"</code", b"<" + _NO_SIGN)
         found: list[tuple[int, int, int]] = self._plain.find_matches_as_indexes(
             chunk.translate(self._letters), overlapping=True
         )
@@ -154,6 +160,12 @@ class Finder(Generic[Kind]):
         others = self._others.find_matches_as_indexes(chunk.lower(), overlapping=True)
         found += [(self._first_other + sign, start, end) for sign, start, end in others]
         return sorted(found, key=itemgetter(1)) if others else found
+
+
+def _backwards(data: bytes) -> bytearray:
+    backwards = bytearray(data)
+    backwards.reverse()
+    return backwards
 
 
 def _letters(signs: Mapping[bytes, Ways]) -> bytes:

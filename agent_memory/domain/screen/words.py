@@ -48,9 +48,10 @@ _CODE_OWNERS = (
     "door|gate|alarm|safe|lock|garage|entry|access|security|disarm|keypad|voicemail|unlock|sim|entrance|house|panel|"
     "pairing|setup|homekit|matter"
 )
-_CODE_OWNERS_DE = "tür|tor|alarm|tresor|zugangs|sicherheits"
+_CODES = "code|combination|combo"
+_CODE_OWNERS_DE = "tür|tor|tresor|zugangs|sicherheits"
 _CODE_PHRASES = (
-    rf"\bpin(?:[ -]?code)?|\bpuk|(?:{_CODE_OWNERS})[ -]?(?:code|combination|combo)|(?:{_CODE_OWNERS_DE})-?code|"
+    rf"\bpin(?:[ -]?code)?|\bpuk|(?:{_CODE_OWNERS})[ -]?(?:{_CODES})|(?:{_CODE_OWNERS_DE})-?code|"
     r"code pin|"
     r"código|codice|人机码|门锁码|暗証"
 )
@@ -97,7 +98,13 @@ KEY_OWNER = (
     + backwards(_KEY_OWNERS)
     + rb"))?"
 )
-CODE_OWNER = rb"[ -]?" + backwards(_CODE_OWNERS) + rb"|-?" + backwards(_CODE_OWNERS_DE)
+# Owner and code together: of the texts that hold "code" few speak about one.
+OWNED_CODES = tuple(
+    f"{owner}{gap}{code}"
+    for owner in f"{_CODE_OWNERS}|{_CODE_OWNERS_DE}".split("|")
+    for gap in ("", " ", "-")
+    for code in _CODES.split("|")
+)
 
 # The same for windows already decoded to text.
 PASSWORD_TEXT = re.compile("(?i)(?<![a-z])(?:" + ANNOUNCE_STRONGLY + r")(?![a-z]{3})")
