@@ -13,7 +13,7 @@ from pydantic import Field
 from agent_memory.domain import namespaces
 from agent_memory.domain.errors import InvalidArgument
 from agent_memory.domain.records import CONTENT_MAX_BYTES, TITLE_MAX_CHARS, Draft, check_text, draft
-from agent_memory.domain.screen import MARKER, marked_do_not_store, screened
+from agent_memory.domain.screen import screened
 from agent_memory.store import audit, jobs, receipts, records
 from agent_memory.tools.registry import Arguments, Call, Result, tool
 from agent_memory.tools.services import Services
@@ -102,7 +102,7 @@ async def _check(args: CloseArguments, services: Services) -> _Close:
     if args.notes is None or not args.notes.strip():
         return _Close(namespace, summary, None, None)
     # Judged as sent, before any cleaning could take the marker apart. The summary is kept all the same.
-    pattern = MARKER if marked_do_not_store(args.notes) else await services.pattern(args.notes)
+    pattern = await services.pattern(args.notes)
     if pattern is not None:
         return _Close(namespace, summary, None, pattern)
     return _Close(namespace, summary, check_text("notes", args.notes, max_bytes=NOTES_MAX_BYTES), None)

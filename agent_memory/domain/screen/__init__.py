@@ -10,7 +10,7 @@ from agent_memory.domain.screen.engine import MARKER
 
 SPANS_MOST = 10  # disguised patterns of a text whose lines are looked for: each takes a few dozen screenings
 
-__all__ = ["MARKER", "Explanation", "explain", "marked_do_not_store", "screen_text", "screened"]
+__all__ = ["MARKER", "Explanation", "explain", "screen_text", "screened"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +32,6 @@ def screen_text(text: str) -> str | None:
     """Name of the first pattern that refuses the text, None when the text may be kept."""
     found = next(engine.default().hits(text), None)
     return None if found is None else found.pattern
-
-
-def marked_do_not_store(text: str) -> bool:
-    """Whether the do-not-store marker stands anywhere in the text, in any disguise that the screen undoes."""
-    return engine.default().is_marked(text)
 
 
 def screened(text: str) -> str:

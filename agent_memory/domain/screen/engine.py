@@ -162,7 +162,6 @@ class Screen:
     rules: tuple[Rule, ...]
     structures: tuple[Structure, ...]
     places: Places
-    marker: Any
     blob: Any
 
     def hits(self, text: str, work: Work | None = None, *, bounded: bool = True) -> Iterator[Hit]:
@@ -189,13 +188,6 @@ class Screen:
                     name = _judged(structure, window(data, start, end, joined=view.joined), work)
                     if name is not None:
                         yield _hit(name, start, end, view)
-
-    def is_marked(self, text: str) -> bool:
-        """Whether the do-not-store marker stands in any reading of the text, or may stand where none can be built."""
-        try:
-            return any(self.marker.search(view.data) for view in readings(text, self.decoded_blobs, lambda cost: None))
-        except TooDense:
-            return True
 
     def decoded_blobs(self, data: bytes) -> str:
         """The texts that stand in base64 inside a text, one a line."""
@@ -260,7 +252,6 @@ def compile_screen(rules: tuple[Rule, ...] = TOKEN_RULES, structures: tuple[Stru
         rules,
         structures,
         Places([*rules, *structures]),
-        re2.compile(MARKER_PATTERN),
         re2.compile(BLOB_PATTERN),
     )
 

@@ -12,6 +12,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from agent_memory.domain.screen.nearby import GAP, stretches
@@ -30,6 +31,7 @@ MAX_NEAR_BYTES = 320 << 10
 # Microseconds, about: of a KiB to look for disguises, to undo them, to join its lines, to read it for everything and
 # for tokens only; and of a stretch around a disguise.
 SCAN_COST, UNDO_COST, JOIN_COST, READ_COST, TOKENS_COST, STRETCH_COST = 8, 25, 20, 8, 6, 6
+ESCAPE_COST = 2  # of each different escape
 MAX_BACKSLASHES = 4  # before one escape: quoted twice over
 MAX_BLOBS = 512  # base64 runs decoded per text; a text of more is data, whose first runs say what it is
 
@@ -94,7 +96,7 @@ def readings(text: str, decode_blobs: Callable[[bytes], str], spend: Callable[[i
         yield View(data, plain=True)
     near = data if whole else near
     spend(_kib(UNDO_COST + READ_COST, near))
-    opened = _changed(near, undisguised)
+    opened = _changed(near, partial(undisguised, spend=spend))
     if opened or whole:
         yield View(opened or data)
     known = [opened or data] if whole else [data, opened]
@@ -107,7 +109,7 @@ def readings(text: str, decode_blobs: Callable[[bytes], str], spend: Callable[[i
     blobs = "\n".join(filter(None, map(decode_blobs, known))).encode()
     spend(_kib(UNDO_COST + READ_COST, blobs))
     if blobs:
-        yield View(undisguised(blobs.decode()).encode())
+        yield View(undisguised(blobs.decode(), spend).encode())
 
 
 def _kib(cost: int, data: bytes) -> int:
@@ -194,10 +196,10 @@ def _folded(text: str) -> str:
     return str(codes[codes != _GONE].tobytes(), "utf-32-le", "surrogatepass")
 
 
-def undisguised(text: str) -> str:
+def undisguised(text: str, spend: Callable[[int], None]) -> str:
     """The text with escapes decoded, invisible characters removed and look-alikes folded to ASCII.
 
-    Raises: TooDense: more than `MAX_UNDONE` escapes.
+    Raises: TooDense: more than `MAX_UNDONE` escapes, or more different ones than `spend` allows.
     """
     left = MAX_UNDONE
     for _ in range(MAX_ROUNDS):
@@ -207,7 +209,9 @@ def undisguised(text: str) -> str:
             left -= len(pieces) // 2
             if left <= 0:
                 raise TooDense
-            known = {piece: _unescape(piece) for piece in set(pieces[1::2])}
+            found = set(pieces[1::2])
+            spend(ESCAPE_COST * len(found))
+            known = {piece: _unescape(piece) for piece in found}
             nested = nested or any(_DISGUISED.search(new) for old, new in known.items() if new != old)
             pieces[1::2] = [known[piece] for piece in pieces[1::2]]
             text = "".join(pieces)

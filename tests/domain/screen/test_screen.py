@@ -1,4 +1,4 @@
-from agent_memory.domain.screen import explain, marked_do_not_store, screen_text, screened
+from agent_memory.domain.screen import MARKER, explain, screen_text, screened
 
 PASSWORD_URL = "postgres://memo:" + "Lantern4147" + "@db/memo"
 
@@ -16,8 +16,8 @@ def test_url_parameters_are_judged_by_the_words_of_their_name() -> None:
 
 
 def test_the_marker_is_seen_and_audit_context_is_masked() -> None:
-    assert marked_do_not_store("x [do-not-store] y")
-    assert not marked_do_not_store("Please do not store build artefacts in git.")
+    assert screen_text("x [do-not-store] y") == MARKER
+    assert screen_text("Please do not store build artefacts in git.") is None
     assert screened(PASSWORD_URL) == "[screened:url-password]"
     assert screened("fine \ud800") == "fine \ud800"
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_memory.domain.screen import engine, explain, marked_do_not_store, screen_text, screened, views
+from agent_memory.domain.screen import engine, explain, screen_text, screened, views
 
 # Words of ordinary sentences, credential words among them: prose about passwords is not a password.
 WORDS = {
@@ -39,7 +39,6 @@ def test_any_text_is_answered(text: str) -> None:
     pattern = screen_text(text)
     assert screened(text) == (text if pattern is None else f"[screened:{pattern}]")
     assert bool(explain(text)) is (pattern is not None)
-    marked_do_not_store(text)
 
 
 PIECES = ["password", "=", ":", "token", "://", "@", "%41", "&#x41;", "\\u0041", "\n", " ", "-p", "eyJ", ".",
@@ -130,10 +129,8 @@ def test_a_place_made_to_take_long_is_judged_soon(name: str, text: str) -> None:
 @pytest.mark.parametrize("piece", ["&#60;", "%41x", "abc1\n", "\\x41"])
 def test_more_disguises_than_a_field_can_hold_are_refused_and_a_full_field_is_read(piece: str) -> None:
     assert screen_text(piece * (views.MAX_UNDONE + 1)) == engine.TOO_DENSE
-    assert marked_do_not_store(piece * (views.MAX_UNDONE + 1))
     field = piece * (16 * 1024 // len(piece))
     assert screen_text(field) is None
-    assert not marked_do_not_store(field)
 
 
 @pytest.mark.parametrize("disguise", ["a&lt;b", "x%41y", "\\u0041", "a\u200bb", "ab12\ncd34"])

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import pytest
 
-from agent_memory.domain.screen import MARKER, explain, marked_do_not_store, screen_text
+from agent_memory.domain.screen import MARKER, explain, screen_text
 from agent_memory.domain.screen.views import undisguised
 from support.screen_examples import filled
 
@@ -47,31 +47,33 @@ def test_a_disguised_secret_is_refused(disguise: str, secret: str) -> None:
 
 @pytest.mark.parametrize("disguise", [*DISGUISES, "plain"])
 def test_the_marker_is_seen_in_any_disguise(disguise: str) -> None:
-    assert marked_do_not_store("x " + DISGUISES.get(disguise, str)("do-not-store") + " y")
+    assert screen_text("x " + DISGUISES.get(disguise, str)("do-not-store") + " y") == MARKER
 
 
 @pytest.mark.parametrize("hyphen", "\u2010\u2011\u2012\u2013\u2014\u2212\ufe63\uff0d\u00ad")
 def test_a_hyphen_look_alike_does_not_hide_the_marker(hyphen: str) -> None:
-    assert marked_do_not_store(f"DO{hyphen}Not{hyphen}store")
+    assert screen_text(f"DO{hyphen}Not{hyphen}store") == MARKER
 
 
 def test_every_look_alike_stands_for_one_character() -> None:
     styled = [*range(0xFF21, 0xFF3B), *range(0x1D400, 0x1D6A4), *range(0x1D7CE, 0x1D800), *range(0x24B6, 0x24EA)]
     text = "".join(map(chr, styled))
-    assert undisguised(f"\u200b{text}\u00a0-\u2212.") == unicodedata.normalize("NFKC", text) + " --."
+    assert (
+        undisguised(f"\u200b{text}\u00a0-\u2212.", spend=lambda cost: None)
+        == unicodedata.normalize("NFKC", text) + " --."
+    )
 
 
 @pytest.mark.parametrize(
     "text", ["do-not-\nstore", "do-\n  not-store", "(do-not-store)", "#DO-NOT-STORE", "xdo-not-storey"]
 )
 def test_the_marker_may_stand_anywhere(text: str) -> None:
-    assert marked_do_not_store(text)
     assert screen_text(text) == MARKER
 
 
 @pytest.mark.parametrize("text", ["Please do not store build artefacts.", "Cache-Control: no-store", "donut store"])
 def test_ordinary_words_are_not_the_marker(text: str) -> None:
-    assert not marked_do_not_store(text)
+    assert screen_text(text) is None
     assert screen_text(text) is None
 
 
