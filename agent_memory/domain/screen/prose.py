@@ -301,6 +301,7 @@ _WHY = {
 # A word of prose and no piece of an identifier, as `_is_word` judges it.
 _WORD_END = rb"(?=[a-z]{2,24}+(?:(?![\w./}(\[$?&@-])|[.?!]?(?:\s|\Z)))"
 _A_WORD = rb"(?<![_./${\\=@])" + _WORD_END
+_A_KEY = rb"key(?:s|es|e|en|n|er)?(?:(?![\w./}(\[$?&@-])|[.?!]?(?:\s|\Z))"  # no keyboard
 # From an announcement to the first sign or digit of its line: few words are without one and secret all the same.
 # Quotes of other scripts are looked for where a letter of one stands: to give back what was read takes time.
 _TO_SIGN = rb"[^\n0-9!#$%^*+@&?~\"'`=]{0,160}"
@@ -317,7 +318,7 @@ STATED = Structure(
         Locator(ANNOUNCE_WORDS, _A_WORD + _TO_VALUE, cost=2),
         Locator(ANNOUNCE_OTHERS, _TO_VALUE, cost=2),
         Locator(("wpa2 key", "wpa2-key"), rb"wpa2" + _TO_VALUE),
-        Locator(("key",), _WORD_END + _TO_VALUE, KEY_OWNER),
+        Locator(("key",), rb"(?=" + _A_KEY + rb")" + _TO_VALUE, KEY_OWNER),
         Locator(OWNED_CODES, _TO_VALUE),
     ),
     _stated,
