@@ -1,30 +1,33 @@
 """`name = value` in every writing: env files, INI, YAML, JSON, code, XML, URL parameters, tables, flags with `=`."""
 
 import re
+from functools import partial
+from typing import NamedTuple
 
 from agent_memory.domain.screen import names, values
 from agent_memory.domain.screen.locators import Locator
 from agent_memory.domain.screen.names import Promise
-from agent_memory.domain.screen.rules import Structure, Window
+from agent_memory.domain.screen.rules import Answer, Structure, Unread, Window, first
 from agent_memory.domain.screen.values import Look
 from agent_memory.domain.screen.words import IN_NAMES, NAMED, STOP_WORDS, word_set
 
 _NAME_BACKWARDS = re.compile(r"[\w.$@/\-\[\]]*")
 _HEAD = re.compile(r"[\w.\-]*")
 SHORTEST = 4  # characters of anything that is refused by its name
+_RANDOM_CHARS = 16  # no shorter value is a random one
 NAME_CHARS = 65  # before the word that makes a name one
 _OPENERS = "\"'`“„«「『‘"
 _CLOSERS = {"“": "”", "„": "“", "«": "»", "「": "」", "『": "』", "‘": "’"}
 _LEAD = re.compile(r"[ \t]*(?:[fbruN@]{1,2}(?=[\"']))?")
-_NEXT_LINE = re.compile(r"[ \t]*\\?\r?\n[ \t>|*-]*(?:\r?\n[ \t>]*)?")
+_NEXT_LINE = re.compile(r"[ \t]*+\\?\r?\n[ \t>|*-]*(?:\r?\n[ \t>]*)?")
 _BARE = re.compile(r"[^\s\"'`<>|,;，。、；）」』]+")
 _TYPED = re.compile(r"[\w\[\]<>&*?|. ]{1,40}?=[ \t]*(?=[\"'`])")
 _TEMPLATE = re.compile(r"\$\{|\{\{|\$\(|%\(|#\{|\{[\w.]+\}|<%|\{%|%\{|<[\w -]+>|\\[sSwWdDbB]|\[\^|\(\?")
 _PATH_SIGNS = re.compile(r"[/\[\]@]")
-_OWNER = re.compile(r"(?<![A-Za-z])([A-Za-z]+)[ _-]?$")
+_OWNER_BACKWARDS = re.compile(r"\n?[ _-]?([A-Za-z]+)")
 _OTHER_PARAMETER = re.compile(r"&[\w.-]+=")
 _DIGIT = re.compile(r"\d")
-_CAPITAL = re.compile(r"[A-Z]")
+_DIGIT_OR_CAPITAL = re.compile(r"[\dA-Z]")
 _ALONE = re.compile(r"[ \t\"'`,;)}\]|<]*(?:$|[\r\n#<|&]|--|//)")
 _BYTE_LIST = re.compile(r"(?i)[ \t]*[\[{(][ \t]*(?:(?:0x)?[0-9a-f]{1,3}[ \t]*,[ \t]*){15}")
 _BENIGN = word_set(
@@ -38,6 +41,22 @@ _BENIGN = word_set(
     "error warning left right north south east west first second third one two low high medium fast slow free "
     "busy open closed locked unlocked battery"
 )
+
+
+class _Name(NamedTuple):
+    """A name, what it promises, and whether it is that of a URL parameter."""
+
+    text: str
+    promise: Promise
+    in_url: bool
+
+
+class Written(NamedTuple):
+    """A value without its quotes, whether it stood in them, and what stands behind."""
+
+    value: str
+    quoted: bool
+    rest: str
 
 
 def named_value(
@@ -59,10 +78,15 @@ def named_value(
     promise = names.promise(name, in_url=in_url)
     if promise is Promise.NOTHING:
         return None
-    if (not quoted and values.is_code(value)) or _TEMPLATE.search(value):
-        return None
     shape = values.look(value)
-    if shape is Look.NOTHING or (shape is Look.WORD and compared) or values.is_documented(value):
+    return _by_shape(_Name(name, promise, in_url), value, shape, quoted=quoted, alone=alone, compared=compared)
+
+
+def _by_shape(named: _Name, value: str, shape: Look, *, quoted: bool, alone: bool, compared: bool) -> str | None:
+    name, promise, in_url = named
+    if shape is Look.NOTHING or (shape is Look.WORD and compared) or _TEMPLATE.search(value):
+        return None
+    if (not quoted and values.is_code(value)) or values.is_documented(value):
         return None
     if promise is Promise.PASSWORD:
         return "named-password" if _is_password(name, value, shape, quoted, alone) else None
@@ -137,8 +161,8 @@ def _is_alternative(value: str) -> bool:
     return re.fullmatch(r"[A-Za-z._-]*(?:[/=@\\|&+][A-Za-z._-]*)+", value) is not None
 
 
-def value_at(text: str) -> tuple[str, bool, str]:
-    """The value at the start of a text: (value, whether quoted, the rest)."""
+def value_at(text: str) -> Written:
+    """The value at the start of a text."""
     lead = _LEAD.match(text)
     at = lead.end() if lead else 0
     if at < len(text) and text[at] in _OPENERS:
@@ -147,12 +171,12 @@ def value_at(text: str) -> tuple[str, bool, str]:
         run = 3 if text.startswith(quote * 3, at) else 1
         end = text.find(close, at + run)
         if 0 <= end <= at + 220 and "\n" not in text[at + run : end]:
-            return text[at + run : end], True, text[end + 1 :]
+            return Written(text[at + run : end], True, text[end + 1 :])
         at += run
     bare = _BARE.match(text, at)
     if bare is None:
-        return "", False, text[at:]
-    return bare.group()[: values.MAX_SAMPLED], False, text[bare.end() :]
+        return Written("", False, text[at:])
+    return Written(bare.group()[: values.MAX_SAMPLED], False, text[bare.end() :])
 
 
 def name_around(place: Window) -> tuple[str, str]:
@@ -163,63 +187,74 @@ def name_around(place: Window) -> tuple[str, str]:
     return place.before[:at], place.before[at:] + (head.group() if head else "")
 
 
-def _named(place: Window) -> tuple[str, bool]:
-    """The name at a place, empty where it stands in a template, and whether it is a URL parameter."""
+# Microseconds, about, at most: to read a value, and to judge it.
+READ_COST, VALUE_COST = 8, 25
+
+
+def _judge(place: Window) -> Answer:
+    """The name at a place; where it stands in no template and promises something, its value is to be read."""
     start, name = name_around(place)
     if start.endswith(("${", "{{", "{{ ", "%(", "$(")):
-        return "", False
+        return None
     in_url = start.endswith(("?", "&", "#", "&amp;")) or (start.endswith(";") and place.text.endswith("="))
-    return _own_name(start, name), in_url
-
-
-def _glance(place: Window) -> bool:
-    """Whether the name promises something, and the line holds what may keep the promise.
-
-    A password may be a word. Any other credential has a digit, or it is long and mixes capitals in.
-    """
-    name, in_url = _named(place)
+    name = _own_name(start, name)
     promise = names.promise(name, in_url=in_url)
-    if promise is Promise.NOTHING:
-        return False
-    if promise is Promise.PASSWORD or names.is_pin(name) or _NEXT_LINE.match(place.after):
-        return True
-    line = place.after.partition("\n")[0]
-    return _DIGIT.search(line) is not None or (len(line) >= 20 and _CAPITAL.search(line) is not None)
-
-
-def _judge(place: Window) -> str | None:
-    name, in_url = _named(place)
-    promise = names.promise(name, in_url=in_url)
-    after = place.after
-    new_line = _NEXT_LINE.match(after)
-    if new_line:
-        after = after[new_line.end() :]
-    elif _BYTE_LIST.match(after):
-        return "named-key" if promise >= Promise.KEY else None
-    value, quoted, rest = value_at(after)
-    verdict = _verdict(name, value, quoted, rest, place, in_url=in_url, wrapped=new_line is not None)
-    typed = _TYPED.match(after) if verdict is None and not quoted else None
-    if typed:
-        value, quoted, rest = value_at(after[typed.end() :])
-        verdict = _verdict(name, value, quoted, rest, place, in_url=False, wrapped=False)
-    return verdict
+    return Unread(READ_COST, partial(_read, place, _Name(name, promise, in_url))) if promise else None
 
 
 def _own_name(start: str, name: str) -> str:
     """The name without the path before it, and with its owner when it is only `key`."""
     name = _PATH_SIGNS.split(name)[-1] if not name.startswith("//") else name.rpartition(":")[2] or name
-    owner = _OWNER.search(start) if name.lower() in ("key", "keys") else None
-    return f"{owner.group(1)} {name}" if owner else name
+    owner = _OWNER_BACKWARDS.match(start[::-1]) if name.lower() in ("key", "keys") else None
+    return f"{owner.group(1)[::-1]} {name}" if owner else name
 
 
-def _verdict(
-    name: str, value: str, quoted: bool, rest: str, place: Window, *, in_url: bool, wrapped: bool
-) -> str | None:
-    if not quoted:
-        if in_url or _OTHER_PARAMETER.search(value):
-            value = re.split(r"[&#]", value, maxsplit=1)[0] if in_url else _OTHER_PARAMETER.split(value)[0]
+def _read(place: Window, named: _Name) -> Answer:
+    after = place.after
+    new_line = _NEXT_LINE.match(after)
+    if new_line:
+        after = after[new_line.end() :]
+    elif _BYTE_LIST.match(after):
+        return "named-key" if named.promise >= Promise.KEY else None
+    written = value_at(after)
+    answers = [_verdict(named, written, place, wrapped=new_line is not None)]
+    typed = None if written.quoted else _TYPED.match(after)
+    if typed:
+        named = _Name(named.text, names.promise(named.text), False)
+        answers.append(_verdict(named, value_at(after[typed.end() :]), place, wrapped=False))
+    return first(iter(answers))
+
+
+def _verdict(named: _Name, written: Written, place: Window, *, wrapped: bool) -> Answer:
+    value = written.value
+    if len(value) < SHORTEST:
+        return None
+    if not written.quoted:
+        if named.in_url or _OTHER_PARAMETER.search(value):
+            value = re.split(r"[&#]", value, maxsplit=1)[0] if named.in_url else _OTHER_PARAMETER.split(value)[0]
         value = value.rstrip(".,:") if not value.endswith("...") else value
         value = value.rstrip(")]}") if not re.search(r"[(\[{]", value) else value
+    if not _may_keep(named, value):
+        return None
+    return Unread(VALUE_COST, partial(_judge_value, named, written._replace(value=value), place, wrapped))
+
+
+def _may_keep(named: _Name, value: str) -> bool:
+    """Whether a value is long and mixed enough to be what the name promises.
+
+    A password may be a word. Any other credential has a digit, or it is long and mixes capitals in.
+    """
+    if named.promise is Promise.PASSWORD or names.is_pin(named.text):
+        return len(value) >= SHORTEST
+    if len(value) >= _RANDOM_CHARS:
+        return _DIGIT_OR_CAPITAL.search(value) is not None
+    if named.promise is Promise.PERHAPS:
+        return values.is_typed_password(value)
+    return len(value) >= (6 if named.in_url else 8) and _DIGIT.search(value) is not None
+
+
+def _judge_value(named: _Name, written: Written, place: Window, wrapped: bool) -> str | None:
+    name, (value, quoted, rest) = named.text, written
     flag = place.before.endswith("--") or "--" in place.before[-len(name) - 2 :]
     alone = (flag and place.text.endswith("=")) or (
         not place.text.rstrip().endswith(",") and ((quoted and not place.joined) or _ALONE.match(rest) is not None)
@@ -227,15 +262,16 @@ def _verdict(
     listed = place.text.rstrip().endswith((",", "|", "->"))  # a list or an alternation: a word there is no value
     unpacked = not quoted and place.before.rstrip("*_ abcdefghijklmnopqrstuvwxyz").endswith(",") and "=" in place.text
     tight = not quoted and place.text.endswith(":") and not place.after[:1].isspace()
-    if (listed or unpacked or tight) and values.look(value) is Look.WORD:
+    shape = values.look(value)
+    if (listed or unpacked or tight) and shape is Look.WORD:
         return None
-    if listed and names.promise(name) is Promise.KEY and values.look(value) is Look.STATED:
+    if listed and names.promise(name) is Promise.KEY and shape is Look.STATED:
         return None
     if wrapped or place.joined:
-        if re.match(r"[ \t]*[:=]", rest) or values.look(value) < Look.STATED or not re.search(r"\d", value):
+        if re.match(r"[ \t]*[:=]", rest) or shape < Look.STATED or not _DIGIT.search(value):
             return None
         alone = False
-    return named_value(name, value, quoted=quoted, alone=alone, in_url=in_url, compared="==" in place.text)
+    return _by_shape(named, value, shape, quoted=quoted, alone=alone, compared="==" in place.text)
 
 
 STRUCTURE = Structure(
@@ -272,6 +308,5 @@ STRUCTURE = Structure(
         "DB_PASS=${DB_PASS}",
         "keyboard: de-latin1",
     ),
-    _glance,
-    cost=25,
+    cost=8,
 )

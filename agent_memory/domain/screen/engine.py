@@ -10,7 +10,7 @@ from typing import Any
 from agent_memory.domain.screen import blocks, commands, headers, phrases, prose, urls, values
 from agent_memory.domain.screen.assign import STRUCTURE as ASSIGNMENT
 from agent_memory.domain.screen.locators import Finder
-from agent_memory.domain.screen.rules import Rule, Structure, Window, is_live, window
+from agent_memory.domain.screen.rules import Rule, Structure, Unread, Window, is_live, window
 from agent_memory.domain.screen.tokens import SHARED_SHAPES, VENDOR_TOKENS
 from agent_memory.domain.screen.views import (
     BLOB_PATTERN,
@@ -30,7 +30,7 @@ FIELD_CHARS = 16 << 10
 # What a longer text may cost, in microseconds, about. A text of more is refused unread, so that hostile text cannot buy
 # time.
 MAX_COST = 52_000
-PLACE_COST = 6  # of a place and a glance at it; `Structure.cost` more where it is judged
+PLACE_COST = 4  # of a place, before it is judged
 LONG_BYTES = 64  # of a place, for each microsecond more
 SHAPE_COST = 20  # of looking for one shape in a block
 Kind = Rule | Structure
@@ -206,9 +206,12 @@ def _is_token(rule: Rule, data: bytes, start: int, end: int) -> bool:
 def _judged(structure: Structure, place: Window, work: Work) -> str | None:
     asked = (structure.name, place)
     if asked not in work.judged:
-        told = structure.glance(place)
-        work.spend(structure.cost if told else 0)
-        work.judged[asked] = structure.judge(place) if told else None
+        work.spend(structure.cost)
+        answer = structure.judge(place)
+        while isinstance(answer, Unread):
+            work.spend(answer.cost)
+            answer = answer.judge()
+        work.judged[asked] = answer
     return work.judged[asked]
 
 

@@ -2,13 +2,15 @@
 
 import functools
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from agent_memory.domain.screen import names, values
 from agent_memory.domain.screen.locators import Locator, signs
-from agent_memory.domain.screen.rules import Structure, Window
+from agent_memory.domain.screen.rules import Answer, Structure, Unread, Window, first
 from agent_memory.domain.screen.search import Search
 from agent_memory.domain.screen.values import Look
 from agent_memory.domain.screen.words import (
@@ -37,12 +39,19 @@ _ESCAPED_END = re.compile(r"\\n(?=[ \\])")  # of an indented or empty line in a 
 _CLAUSE = re.compile(r"[^\n.;:]{0,160}")
 _CLAUSE_END = re.compile(r"[.;!?](?:\s|$)")
 _GLUABLE = re.compile(r"(?i)passwor|kennwor|schl|token|code")
-_NO_SECRET = re.compile(
-    r"^[\w.+-]+@[\w-]+\.\w+$|^[\w-]+\.[a-z]{2,4}(?::\d+)?$|^\w+\(|^[A-Z_]{2,}=?$|=[^\s=]*[$<{]|^#\d+$|/\w+/|'s$|n't$"
+_W = r"\w\pL\pN"  # what `\w` is for `re`, and not for RE2
+_NO_SECRET = Search(
+    rf"^[{_W}.+-]+@[{_W}-]+\.[{_W}]+$|^[{_W}-]+\.[a-z]{{2,4}}(?::\d+)?$|^[{_W}]+\(|^[A-Z_]{{2,}}=?$|=[^\s=]*[$<{{]|"
+    rf"^#\d+$|/[{_W}]+/|'s$|n't$"
 )
 _QUOTE_MARK = re.compile(r"[\"'`”“»」』]")
-_LONG = re.compile(r"[!-~]{16}")
-_MAY_HOLD = re.compile(r"[!-~]{16}|\d\d|(?=[!-~]{8})[!-~]*\d")  # a key, a code, what somebody typed
+_LONG = re.compile(r"(?:[!-~]{0,15}+[^!-~]++)*+[!-~]{16}")  # sixteen characters in a row, each looked at once
+# A key, a code, or what somebody typed: eight characters in a row with a digit among or behind them.
+_MAY_HOLD = Search(
+    r"[!-~]{16}|\p{Nd}\p{Nd}|[!-~]{8}\p{Nd}|" + "|".join(rf"[!-~]{{{n}}}[0-9][!-~]{{{7 - n}}}" for n in range(8))
+)
+_STRONG = re.compile(r"[\d!#$%^*?~+@&]")  # one of them stands in every password of fewer than `_RANDOM_CHARS`
+_RANDOM_CHARS = 16
 _ANNOUNCES_PASSWORD = Search("(?i)" + PASSWORD.decode())
 _QUOTES = "\"'`“”„«»,;:()*"
 _ENDS = ".,;:)]}"
@@ -121,9 +130,17 @@ def _word(word: str) -> _Word:
     )
 
 
-def _glance(place: Window) -> bool:
+# Microseconds, about, at most: to find the announcing words of a place, to hear what one announces, to find the verbs
+# behind it, and to judge a value.
+WORDS_COST, WORD_COST, VERBS_COST, VALUE_COST = 8, 6, 10, 20
+
+
+def _stated(place: Window) -> Answer:
     """Whether the line holds what may be a key or a code, or a password is announced, which may be anything."""
-    return _MAY_HOLD.search(_line(place), 0, len(place.text) + 130) is not None or _ANNOUNCES_PASSWORD(place.text)
+    line = _line(place)
+    if not (_MAY_HOLD(line[: len(place.text) + 130]) or _ANNOUNCES_PASSWORD(place.text)):
+        return None
+    return Unread(WORDS_COST, partial(_announced, place, line))
 
 
 def _line(place: Window) -> str:
@@ -131,17 +148,13 @@ def _line(place: Window) -> str:
     return _ESCAPED_END.split(line, maxsplit=1)[0]
 
 
-def _stated(place: Window) -> str | None:
-    line = _line(place)
+def _announced(place: Window, line: str) -> Answer:
     located = line[: len(place.text)]
-    left = 3
-    for start, end in reversed(announced_in(located, max(0, len(located) - 120))):
-        if _is_word(place.before, line, start, end):
-            verdict = _after(line[start:end], line[end:], place, line[:start])
-            left -= 1
-            if verdict is not None or not left:
-                return verdict
-    return None
+    found = reversed(announced_in(located, max(0, len(located) - 120)))
+    words = islice((span for span in found if _is_word(place.before, line, *span)), 3)
+    return first(
+        Unread(WORD_COST, partial(_after, line[start:end], line[end:], place, line[:start])) for start, end in words
+    )
 
 
 def _is_word(before: str, line: str, start: int, end: int) -> bool:
@@ -156,40 +169,70 @@ def _is_word(before: str, line: str, start: int, end: int) -> bool:
     return _ENDED.match(line, end) is not None
 
 
-def _after(word: str, rest: str, place: Window, before: str) -> str | None:
+class _Said(NamedTuple):
+    """What stands behind an announcing word."""
+
+    stated: str  # the pattern, where it is stated
+    password: bool
+    announced: str  # the word, and some of what stands before it
+    plural: bool
+    rest: str
+    clause: str
+    joined: bool
+
+
+def _after(word: str, rest: str, place: Window, before: str) -> Answer:
     said = _word(word)
     stated = "stated-password" if said.password else "stated-key"
     if said.unspaced:
-        return stated if _unspaced(rest, said.password, place.joined) else None
+        return Unread(VALUE_COST, lambda: stated if _unspaced(rest, said.password, place.joined) else None)
     plural = rest[:2].strip() == "s"
     rest = _ENDING.sub("", rest, count=1)
     if said.code:
-        return "stated-code" if _code(rest) else None
+        return Unread(VALUE_COST, lambda: "stated-code" if _code(rest) else None)
+    clause = _CLAUSE_END.split(rest[: _GAP_CHARS + 20], maxsplit=1)[0]
+    # Only a random string would be a key, or right here what can be nothing but a password.
+    short = not said.password and not _LONG.match(rest, 0, 2 * _GAP_CHARS)
+    if short and not values.is_typed_password((clause.split() or [""])[0].strip(_QUOTES)):
+        return None
     if not said.password and names.is_plainly_owned((before or place.before)[-24:] + word):
         return None
-    clause = _CLAUSE_END.split(rest[: _GAP_CHARS + 20], maxsplit=1)[0]
-    if not said.password and not _LONG.search(rest, 0, 2 * _GAP_CHARS):
-        # Only a random string would be a key, or right here what can be nothing but a password.
-        first = (clause.split() or [""])[0].strip(_QUOTES)
-        return stated if values.is_typed_password(first) else None
-    quoted = _QUOTED.match(rest)
-    if quoted and _in_quotes(quoted.group("gap"), quoted.group("value"), said.password):
+    if short:
         return stated
-    specific = _SPECIFIC.search((place.before + before)[-16:] + word) is not None
-    for end, says in [(0, False), *((end, True) for end in _verb_ends(clause))]:
-        if _ABOUT(rest[:end]) or (plural and rest[end:].strip()[:6].isdigit()):
-            return None
-        found = _VALUE.match(rest, end)
-        if found is None:
-            continue
-        value = found.group("value")[: values.MAX_SAMPLED]
-        if specific and (values.is_hex(value.rstrip(_ENDS)) or values.is_uuid(value.rstrip(_ENDS))):
-            return stated
-        if _is_value(value, rest[found.end() :], says, said.password, place.joined):
-            return stated
-    words = (word.strip(_QUOTES) for word in clause[:48].split() if len(word) >= 8)
+    heard = _Said(stated, said.password, (place.before + before)[-16:] + word, plural, rest, clause, place.joined)
+    return Unread(VERBS_COST, lambda: first(_values(heard)))
+
+
+def _values(said: _Said) -> Iterator[Answer]:
+    """What to ask about each value that the clause may state."""
+    quoted = _QUOTED.match(said.rest)
+    if quoted:
+        yield Unread(VALUE_COST, partial(_states_in_quotes, said, quoted))
+    ends = _verb_ends(said.clause)
+    for end, says in [(0, False), *((end, True) for end in ends)]:
+        if said.plural and said.rest[end:].strip()[:6].isdigit():
+            return
+        found = _VALUE.match(said.rest, end)
+        value = found.group("value") if found else ""
+        if found and (len(value) >= _RANDOM_CHARS or (said.password and _STRONG.search(value))):
+            yield Unread(VALUE_COST, partial(_states, said, found, says))
+    words = (word.strip(_QUOTES) for word in said.clause[:48].split() if len(word) >= 8)
     typed = next(filter(values.is_typed_password, words), None)
-    return stated if typed and (said.password or typed == clause.split()[0].strip(_QUOTES)) else None
+    if typed and (said.password or typed == said.clause.split()[0].strip(_QUOTES)):
+        yield None if _ABOUT(said.rest[: max(ends, default=0)]) else said.stated
+
+
+def _states_in_quotes(said: _Said, quoted: "re.Match[str]") -> str | None:
+    return said.stated if _in_quotes(quoted.group("gap"), quoted.group("value"), said.password) else None
+
+
+def _states(said: _Said, found: "re.Match[str]", says: bool) -> str | None:
+    """Whether a value is what was announced, and nothing before it speaks about such values."""
+    value = found.group("value")[: values.MAX_SAMPLED]
+    bare = value.rstrip(_ENDS)
+    specific = (values.is_hex(bare) or values.is_uuid(bare)) and _SPECIFIC.search(said.announced) is not None
+    stated = specific or _is_value(value, said.rest[found.end() :], says, said.password, said.joined)
+    return said.stated if stated and not _ABOUT(said.rest[: found.pos]) else None
 
 
 def _verb_ends(text: str) -> list[int]:
@@ -239,10 +282,12 @@ def _looks_secret(value: str, says: bool, password: bool, joined: bool) -> bool:
         return False  # most words of prose: too short for a random string, and nothing in it that makes a password
     if not (password or values.is_hex(value) or values.is_random(value)):
         return False  # told first, for all that follows takes four times as long
+    if len(value) < _RANDOM_CHARS and not _STRONG.search(value):
+        return False
     if values.is_measure(value) or values.is_code(value) or "//" in value[:12]:
         return False
     shape = values.look(value)
-    if _NO_SECRET.search(value):
+    if _NO_SECRET(value):
         return False
     digit = re.search(r"\d", value) is not None
     if password:
@@ -346,8 +391,7 @@ STATED = Structure(
         "commit {hex40} fixes the token refresh race",
         "primary key is 9c851029-29d5-4a96-b22f-eeaf20321f7e",
     ),
-    _glance,
-    cost=36,
+    cost=4,
 )
 _VERBS = signs("is as ist als est comme es como é è come")
 REVERSED = Structure(

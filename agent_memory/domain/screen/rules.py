@@ -1,8 +1,10 @@
 """What a rule is: a token of known shape, or a structure with a locator and a judge; and the judge of tokens."""
 
+import itertools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from agent_memory.domain.screen import values
@@ -51,23 +53,46 @@ def window(data: bytes, start: int, end: int, *, joined: bool) -> Window:
     )
 
 
+class Unread(NamedTuple):
+    """What is left to ask about a place, and the microseconds, about, that it takes at most."""
+
+    cost: int
+    judge: Callable[[], "Answer"]
+
+
+Answer = str | Unread | None  # the name of a pattern; None where no credential stands; or neither yet
+
+
+def first(answers: Iterator[Answer]) -> Answer:
+    """The first name among answers, of which each is asked for when those before it named nothing."""
+    for answer in answers:
+        if isinstance(answer, Unread):
+            return Unread(answer.cost, partial(_first_after, answer, answers))
+        if answer is not None:
+            return answer
+    return None
+
+
+def _first_after(unread: Unread, answers: Iterator[Answer]) -> Answer:
+    return first(itertools.chain((unread.judge(),), answers))
+
+
 @dataclass(frozen=True, slots=True)
 class Structure:
     """A way of writing that states a credential of any provider.
 
     `locators` find its places, and `shape` (RE2) those that no sign tells; `judge` reads one place and answers the
-    pattern's name, or None. `glance` tells, for less, a place that `judge` need not read. `why` explains each pattern
-    name that the judge may answer.
+    pattern's name, or None, or what is left to ask where a glance did not tell. `why` explains each pattern name that
+    it may answer.
     """
 
     name: str
     locators: tuple[Locator, ...]
-    judge: Callable[[Window], str | None]
+    judge: Callable[[Window], Answer]
     why: dict[str, str]
     refuses: tuple[str, ...]
     keeps: tuple[str, ...] = ()
-    glance: Callable[[Window], bool] = lambda place: True
-    cost: int = 10  # microseconds, about, that judging a place takes; counts toward the bound on a long text
+    cost: int = 10  # microseconds, about, that `judge` takes at most; counts toward the bound on a text
     shape: bytes | None = None
 
 

@@ -2,7 +2,9 @@
 
 import enum
 import hashlib
+import itertools
 import re
+import string
 
 from agent_memory.domain.screen.search import Search
 from agent_memory.domain.screen.words import word_set
@@ -20,11 +22,11 @@ class Look(enum.IntEnum):
 
 MAX_READ = 80  # characters of a value that are read for a placeholder; bounds the work on each
 MAX_SAMPLED = 160  # characters of a value that tell whether it is random
-_KIND = re.compile(r"[a-z]+|[A-Z]+|[0-9]+")
-_NO_DIGITS = {ord(digit): None for digit in "0123456789"}
+_OTHERS = bytes(set(range(256)) - set((string.ascii_letters + string.digits).encode()))
+_KIND_OF = bytes.maketrans((string.ascii_letters + string.digits).encode(), b"a" * 26 + b"A" * 26 + b"0" * 10)
+_CHANGES = tuple(map(bytes, itertools.permutations(b"aA0", 2)))
 _LETTER = re.compile(r"[^\W\d_]")
 _DIGIT_OR_SIGN = re.compile(r"[\d!#$%&*+@^~?=/\\|]")
-_SIGNS = re.compile(r"[^A-Za-z0-9]")
 _MASK = r"^[*•●·xX#?_.=-]{3,}$|\*{3}|•{2}|…|\.\.\.|[xX]{5}|_{4}|-{4}"
 _WRAPPED = (
     r"<[^>]*>?|\$[\w{(]|\{\{?[^}]*\}?|%[A-Z_][A-Z0-9_]*%|%\w*\(|%s|#\{|\[(?:[A-Z _-]*|[a-z]+:[^\]]*|[a-z ]+)\]|\[\[|"
@@ -65,8 +67,10 @@ _ROOTS = word_set(
     "std viper context client auth row record obj item payload message msg cls super hass entry flask django "
     "crypto uuid base64 json yaml var local module input inputs github steps needs matrix values release"
 )
-_CHAIN = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\?\.|\.|::|->)[A-Za-z_$][\w$]*)+")
-_CALL = re.compile(r"(?:await |new |!|&|\*)?[A-Za-z_$][\w$]*(?:(?:\?\.|\.|::|->)[A-Za-z_$][\w$]*)*(?:\(|\[(?!\d{3}))")
+_CHAIN = re.compile(r"[A-Za-z_$][\w$]*+(?:(?:\?\.|\.|::|->)[A-Za-z_$][\w$]*+)++")
+_CALL = re.compile(
+    r"(?:await |new |!|&|\*)?[A-Za-z_$][\w$]*+(?:(?:\?\.|\.|::|->)[A-Za-z_$][\w$]*+)*+(?:\(|\[(?!\d{3}))"
+)
 _HEX = re.compile(r"(?:0x)?[0-9a-fA-F]{16,}")
 _UUID = re.compile(r"(?i)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _VERSION = re.compile(
@@ -136,21 +140,32 @@ def is_random(value: str, least: int = 16) -> bool:
     Words and identifiers change between lower case, upper case and digit about once in five characters; base62 drawn
     at random does so at six of ten places, hexadecimal at five, base32 at three.
     """
-    body = _SIGNS.sub("", value[:MAX_SAMPLED])
-    if len(body) < least or len(set(body)) < 8:
+    sample = value[:MAX_SAMPLED]
+    kinds = _kinds(sample)
+    if len(kinds) < least:
         return False
-    changes = rhythm(body)
-    digits = len(body) - len(body.translate(_NO_DIGITS))
+    changes, digits = _rhythm(kinds), kinds.count(b"0")
     if digits == 0:
-        return changes >= 0.38 and len(body) >= 20
-    if digits == 1:
-        return changes >= 0.35
-    return changes >= 0.22 and digits < len(body)
+        drawn = changes >= 0.38 and len(kinds) >= 20
+    elif digits == 1:
+        drawn = changes >= 0.35
+    else:
+        drawn = changes >= 0.22 and digits < len(kinds)
+    return drawn and len(set(sample.encode("ascii", "ignore").translate(None, _OTHERS))) >= 8
 
 
-def rhythm(body: str) -> float:
-    """Share of neighbours in a run of ASCII letters and digits that differ in kind: lower case, upper case, digit."""
-    return (len(_KIND.findall(body)) - 1) / max(1, len(body) - 1)
+def rhythm(text: str) -> float:
+    """Share of neighbours among ASCII letters and digits that differ in kind: lower case, upper case, digit."""
+    return _rhythm(_kinds(text))
+
+
+def _kinds(text: str) -> bytes:
+    """Every ASCII letter and digit of a text as its kind."""
+    return text.encode("ascii", "ignore").translate(_KIND_OF, _OTHERS)
+
+
+def _rhythm(kinds: bytes) -> float:
+    return sum(map(kinds.count, _CHANGES)) / max(1, len(kinds) - 1)
 
 
 def look(value: str) -> Look:
