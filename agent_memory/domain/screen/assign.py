@@ -1,13 +1,12 @@
 """`name = value` in every writing: env files, INI, YAML, JSON, code, XML, URL parameters, tables, flags with `=`."""
 
 import re
-from functools import partial
 from typing import NamedTuple
 
 from agent_memory.domain.screen import names, values
 from agent_memory.domain.screen.locators import Locator
 from agent_memory.domain.screen.names import Promise
-from agent_memory.domain.screen.rules import Answer, Structure, Unread, Window, first
+from agent_memory.domain.screen.rules import Spend, Structure, Window
 from agent_memory.domain.screen.values import Look
 from agent_memory.domain.screen.words import IN_NAMES, NAMED, STOP_WORDS, word_set
 
@@ -191,7 +190,7 @@ def name_around(place: Window) -> tuple[str, str]:
 READ_COST, VALUE_COST = 8, 25
 
 
-def _judge(place: Window) -> Answer:
+def _judge(place: Window, spend: Spend) -> str | None:
     """The name at a place; where it stands in no template and promises something, its value is to be read."""
     start, name = name_around(place)
     if start.endswith(("${", "{{", "{{ ", "%(", "$(")):
@@ -199,7 +198,7 @@ def _judge(place: Window) -> Answer:
     in_url = start.endswith(("?", "&", "#", "&amp;")) or (start.endswith(";") and place.text.endswith("="))
     name = _own_name(start, name)
     promise = names.promise(name, in_url=in_url)
-    return Unread(READ_COST, partial(_read, place, _Name(name, promise, in_url))) if promise else None
+    return _read(place, _Name(name, promise, in_url), spend) if promise else None
 
 
 def _own_name(start: str, name: str) -> str:
@@ -209,7 +208,8 @@ def _own_name(start: str, name: str) -> str:
     return f"{owner.group(1)[::-1]} {name}" if owner else name
 
 
-def _read(place: Window, named: _Name) -> Answer:
+def _read(place: Window, named: _Name, spend: Spend) -> str | None:
+    spend(READ_COST)
     after = place.after
     new_line = _NEXT_LINE.match(after)
     if new_line:
@@ -217,15 +217,15 @@ def _read(place: Window, named: _Name) -> Answer:
     elif _BYTE_LIST.match(after):
         return "named-key" if named.promise >= Promise.KEY else None
     written = value_at(after)
-    answers = [_verdict(named, written, place, wrapped=new_line is not None)]
-    typed = None if written.quoted else _TYPED.match(after)
+    verdict = _verdict(named, written, place, spend, wrapped=new_line is not None)
+    typed = _TYPED.match(after) if verdict is None and not written.quoted else None
     if typed:
         named = _Name(named.text, names.promise(named.text), False)
-        answers.append(_verdict(named, value_at(after[typed.end() :]), place, wrapped=False))
-    return first(iter(answers))
+        verdict = _verdict(named, value_at(after[typed.end() :]), place, spend, wrapped=False)
+    return verdict
 
 
-def _verdict(named: _Name, written: Written, place: Window, *, wrapped: bool) -> Answer:
+def _verdict(named: _Name, written: Written, place: Window, spend: Spend, *, wrapped: bool) -> str | None:
     value = written.value
     if len(value) < SHORTEST:
         return None
@@ -236,7 +236,8 @@ def _verdict(named: _Name, written: Written, place: Window, *, wrapped: bool) ->
         value = value.rstrip(")]}") if not re.search(r"[(\[{]", value) else value
     if not _may_keep(named, value):
         return None
-    return Unread(VALUE_COST, partial(_judge_value, named, written._replace(value=value), place, wrapped))
+    spend(VALUE_COST)
+    return _judge_value(named, Written(value, written.quoted, written.rest), place, wrapped)
 
 
 def _may_keep(named: _Name, value: str) -> bool:

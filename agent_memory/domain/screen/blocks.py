@@ -6,7 +6,7 @@ from agent_memory.domain.screen import names, values
 from agent_memory.domain.screen.assign import named_value, value_at
 from agent_memory.domain.screen.locators import Locator, backwards
 from agent_memory.domain.screen.names import Promise
-from agent_memory.domain.screen.rules import Structure, Window
+from agent_memory.domain.screen.rules import Structure, Window, at_once
 from agent_memory.domain.screen.urls import is_stated
 from agent_memory.domain.screen.values import Look
 from agent_memory.domain.screen.words import IN_NAMES, NAME_WORD, NAMED
@@ -100,7 +100,7 @@ def _snmp(place: Window) -> str | None:
 PAIR = Structure(
     "field-pair",
     (),
-    _pair,
+    at_once(_pair),
     {},
     ("- name: DB_PASSWORD\n  value: Xy{an12}", '<add key="SmtpPassword" value="Tn{an10}" />',
      'variable "db_password" {\n  type = string\n  default = "Xy{an12}"\n}'),
@@ -119,7 +119,7 @@ TABLE = Structure(
             rb"(?:[ \t]*+\|?[ \t]*+:?--[-:| \t]*+\n|[^\n|:=][^\n|:=,;\t]{0,200}+[,;\t])",
         ),
     ),
-    _table,
+    at_once(_table),
     {},
     ("| user | password |\n|---|---|\n| bob | Tundra{dig4} |", "username,password\nbob,Tundra{dig4}"),
     ("| field | token |\n|---|---|\n| bob | optional |",),
@@ -136,7 +136,7 @@ LINE = Structure(
             rb"[ \t]*+=?[ \t]*+\([ \t]*+[\"'][^\"'\n]*+[\"'][ \t]*+,[ \t]*+[\"']",
         ),
     ),
-    _line,
+    at_once(_line),
     {"file-password": "a password file's line", "call-password": "a call passes user and password"},
     ("machine git.example login bob password tundra", "WIFI:T:WPA;S:home;P:Tundra{dig4};;",
      "requests.get(url, auth=('svc', 'Wdo#{dig4}re'))", "db.lan:5432:memo:memo:Tundra{dig4}"),
@@ -153,7 +153,7 @@ HEADING = Structure(
             rb"[\w+/=.~:!@#$%^&*-]{8}",
         ),
     ),
-    _heading,
+    at_once(_heading),
     {"headed-value": "a heading names a credential and the value stands under it"},
     ("API key\n-------\n{an40}", "## Access token\n\n`{an40}`"),
     ("Token\n-----\nTokens are created per client and shown once.", "password\n- minimum length 12"),
@@ -187,7 +187,7 @@ DEVICE = Structure(
             rb"\.|_?" + backwards("set|with|add") + rb"\b",
         ),
     ),
-    _snmp,
+    at_once(_snmp),
     {"device-password": "a network device's configuration holds a password"},
     ("snmp-server community S3cr{dig4} RO", "username ada password 7 0{hex14}"),
     ("the community is friendly", "snmp-server community public RO"),

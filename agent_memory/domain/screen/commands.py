@@ -6,7 +6,7 @@ from agent_memory.domain.screen import names, values
 from agent_memory.domain.screen.assign import value_at
 from agent_memory.domain.screen.locators import Locator, backwards, signs
 from agent_memory.domain.screen.names import Promise
-from agent_memory.domain.screen.rules import Structure, Window
+from agent_memory.domain.screen.rules import Structure, Window, at_once
 from agent_memory.domain.screen.urls import is_stated
 from agent_memory.domain.screen.values import Look
 from agent_memory.domain.screen.words import IN_NAMES
@@ -121,7 +121,7 @@ TOOL = Structure(
             rb"\b(?:" + "|".join(_FAMILIES).encode() + rb")(?:\.exe)?[ \t]",
         ),
     ),
-    _tool,
+    at_once(_tool),
     {"command-password": "a command line holds a password", "command-token": "a command line holds a token"},
     (
         "mysql -u root -pTundra{dig4} wiki",
@@ -146,7 +146,7 @@ FLAG = Structure(
             rb"[\w.-]{0,64}+(?:(?:(?<=-)|/)(?:\Z|[\s\"'`(\[,])|[ \t]+" + backwards("set|setx|setenv|put") + rb"\b)",
         ),
     ),
-    _flag,
+    at_once(_flag),
     {},
     ("./deploy.sh --api-key {an36} --dry-run", "tool --password Umber{dig4}", "['--token', '{an30}']"),
     ("docker login --password-stdin", "tool --token TOKEN", "tool --secret id=npm,src=x", "tool --password --yes"),
@@ -163,7 +163,7 @@ PIPED = Structure(
             cost=25,
         ),
     ),
-    _piped,
+    at_once(_piped),
     {},
     ("echo Umber{dig4}x | docker login -u ci --password-stdin", "echo 'bob:Tundra{dig4}' | chpasswd"),
     ("echo $TOKEN | docker login --password-stdin", "echo hello | docker login --help"),

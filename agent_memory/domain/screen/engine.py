@@ -10,7 +10,7 @@ from typing import Any
 from agent_memory.domain.screen import blocks, commands, headers, phrases, prose, urls, values
 from agent_memory.domain.screen.assign import STRUCTURE as ASSIGNMENT
 from agent_memory.domain.screen.locators import Finder
-from agent_memory.domain.screen.rules import Rule, Structure, Unread, Window, is_live, window
+from agent_memory.domain.screen.rules import Rule, Structure, Window, is_live, window
 from agent_memory.domain.screen.tokens import SHARED_SHAPES, VENDOR_TOKENS
 from agent_memory.domain.screen.views import (
     BLOB_PATTERN,
@@ -207,11 +207,7 @@ def _judged(structure: Structure, place: Window, work: Work) -> str | None:
     asked = (structure.name, place)
     if asked not in work.judged:
         work.spend(structure.cost)
-        answer = structure.judge(place)
-        while isinstance(answer, Unread):
-            work.spend(answer.cost)
-            answer = answer.judge()
-        work.judged[asked] = answer
+        work.judged[asked] = structure.judge(place, work.spend)
     return work.judged[asked]
 
 

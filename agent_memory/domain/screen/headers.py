@@ -7,7 +7,7 @@ import re
 from agent_memory.domain.screen import names, values
 from agent_memory.domain.screen.locators import Locator
 from agent_memory.domain.screen.names import Promise
-from agent_memory.domain.screen.rules import Structure, Window
+from agent_memory.domain.screen.rules import Structure, Window, at_once
 from agent_memory.domain.screen.values import Look
 from agent_memory.domain.screen.views import decoded_text
 
@@ -102,7 +102,7 @@ SCHEME = Structure(
             rb"[\"'`:=]{0,2}\s++[\"'`]?[\w+/=.~:-]{8}",
         ),
     ),
-    _scheme,
+    at_once(_scheme),
     {
         "authorization": "an Authorization value is a key in itself",
         "basic-credentials": "Basic credentials are a user and a password in base64",
@@ -114,7 +114,7 @@ SCHEME = Structure(
 COOKIE = Structure(
     "cookie",
     (Locator(("cookie", "-b"), rb"(?:cookies?\b|(?<=\s)-b\s)[^\n=]*+="),),
-    _cookie,
+    at_once(_cookie),
     {"cookie": "a session cookie opens the session it belongs to"},
     ("Cookie: sid={hex32}; lang=de", "curl -b 'connect.sid=s%3A{an32}' https://a.example"),
     ("Set-Cookie: theme=dark; Path=/; Max-Age=31536000", "Cookie: sessionid=<redacted>; lang=de"),

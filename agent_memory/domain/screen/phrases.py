@@ -4,7 +4,7 @@ import re
 
 from agent_memory.domain.screen import values
 from agent_memory.domain.screen.locators import Locator, ended, signs
-from agent_memory.domain.screen.rules import Structure, Window
+from agent_memory.domain.screen.rules import Structure, Window, at_once
 from agent_memory.domain.screen.values import Look
 from agent_memory.domain.screen.words import STOP_WORDS
 
@@ -86,7 +86,7 @@ LOGIN = Structure(
         ),
         Locator((" / ",), rb" / [^\s]{0,100}[0-9]", rb"[\w.@-]{1,64}+"),
     ),
-    _login,
+    at_once(_login),
     {},
     ("Log in to pfSense with root / Emys+{an6}1Z and disable the rule.",),
     ("log in at nas.lan:5001 / the page", "user docs: see docs/login/How-To2.md"),
@@ -113,7 +113,7 @@ PHRASE = Structure(
             rb"(?:phrase|words?|codes?|keys?|mnemonic)|mnemonic|bip-?39|wiederherstellungs\w*|notfall-?codes?)",
         ),
     ),
-    _phrase,
+    at_once(_phrase),
     {"seed-phrase": "twelve or more words of a seed phrase", "recovery-codes": "recovery codes open an account"},
     (
         "seed phrase: river ember quartz maple lantern falcon anchor copper tundra violet saddle pepper",

@@ -2,15 +2,13 @@
 
 import functools
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
 from agent_memory.domain.screen import names, values
 from agent_memory.domain.screen.locators import Locator, signs
-from agent_memory.domain.screen.rules import Answer, Structure, Unread, Window, first
+from agent_memory.domain.screen.rules import Spend, Structure, Window, at_once
 from agent_memory.domain.screen.search import Search
 from agent_memory.domain.screen.values import Look
 from agent_memory.domain.screen.words import (
@@ -135,26 +133,26 @@ def _word(word: str) -> _Word:
 WORDS_COST, WORD_COST, VERBS_COST, VALUE_COST = 8, 6, 10, 20
 
 
-def _stated(place: Window) -> Answer:
-    """Whether the line holds what may be a key or a code, or a password is announced, which may be anything."""
+def _stated(place: Window, spend: Spend) -> str | None:
     line = _line(place)
+    # There must be what may be a key or a code, or a password is announced, which may be anything.
     if not (_MAY_HOLD(line[: len(place.text) + 130]) or _ANNOUNCES_PASSWORD(place.text)):
         return None
-    return Unread(WORDS_COST, partial(_announced, place, line))
+    spend(WORDS_COST)
+    located = line[: len(place.text)]
+    left = 3
+    for start, end in reversed(announced_in(located, max(0, len(located) - 120))):
+        if _is_word(place.before, line, start, end):
+            verdict = _after(line[start:end], line[end:], place, line[:start], spend)
+            left -= 1
+            if verdict is not None or not left:
+                return verdict
+    return None
 
 
 def _line(place: Window) -> str:
     line = (place.text + place.after).partition("\n")[0] if "\n" not in place.text else place.text + place.after
     return _ESCAPED_END.split(line, maxsplit=1)[0]
-
-
-def _announced(place: Window, line: str) -> Answer:
-    located = line[: len(place.text)]
-    found = reversed(announced_in(located, max(0, len(located) - 120)))
-    words = islice((span for span in found if _is_word(place.before, line, *span)), 3)
-    return first(
-        Unread(WORD_COST, partial(_after, line[start:end], line[end:], place, line[:start])) for start, end in words
-    )
 
 
 def _is_word(before: str, line: str, start: int, end: int) -> bool:
@@ -172,7 +170,6 @@ def _is_word(before: str, line: str, start: int, end: int) -> bool:
 class _Said(NamedTuple):
     """What stands behind an announcing word."""
 
-    stated: str  # the pattern, where it is stated
     password: bool
     announced: str  # the word, and some of what stands before it
     plural: bool
@@ -181,15 +178,18 @@ class _Said(NamedTuple):
     joined: bool
 
 
-def _after(word: str, rest: str, place: Window, before: str) -> Answer:
+def _after(word: str, rest: str, place: Window, before: str, spend: Spend) -> str | None:
+    spend(WORD_COST)
     said = _word(word)
     stated = "stated-password" if said.password else "stated-key"
     if said.unspaced:
-        return Unread(VALUE_COST, lambda: stated if _unspaced(rest, said.password, place.joined) else None)
+        spend(VALUE_COST)
+        return stated if _unspaced(rest, said.password, place.joined) else None
     plural = rest[:2].strip() == "s"
     rest = _ENDING.sub("", rest, count=1)
     if said.code:
-        return Unread(VALUE_COST, lambda: "stated-code" if _code(rest) else None)
+        spend(VALUE_COST)
+        return "stated-code" if _code(rest) else None
     clause = _CLAUSE_END.split(rest[: _GAP_CHARS + 20], maxsplit=1)[0]
     # Only a random string would be a key, or right here what can be nothing but a password.
     short = not said.password and not _LONG.match(rest, 0, 2 * _GAP_CHARS)
@@ -199,40 +199,41 @@ def _after(word: str, rest: str, place: Window, before: str) -> Answer:
         return None
     if short:
         return stated
-    heard = _Said(stated, said.password, (place.before + before)[-16:] + word, plural, rest, clause, place.joined)
-    return Unread(VERBS_COST, lambda: first(_values(heard)))
+    heard = _Said(said.password, (place.before + before)[-16:] + word, plural, rest, clause, place.joined)
+    return stated if _is_stated(heard, spend) else None
 
 
-def _values(said: _Said) -> Iterator[Answer]:
-    """What to ask about each value that the clause may state."""
+def _is_stated(said: _Said, spend: Spend) -> bool:
+    """Whether a value that stands in quotes, or behind the word or a verb, is what was announced."""
+    spend(VERBS_COST)
     quoted = _QUOTED.match(said.rest)
     if quoted:
-        yield Unread(VALUE_COST, partial(_states_in_quotes, said, quoted))
+        spend(VALUE_COST)
+        if _in_quotes(quoted.group("gap"), quoted.group("value"), said.password):
+            return True
     ends = _verb_ends(said.clause)
     for end, says in [(0, False), *((end, True) for end in ends)]:
         if said.plural and said.rest[end:].strip()[:6].isdigit():
-            return
+            return False
         found = _VALUE.match(said.rest, end)
         value = found.group("value") if found else ""
         if found and (len(value) >= _RANDOM_CHARS or (said.password and _STRONG.search(value))):
-            yield Unread(VALUE_COST, partial(_states, said, found, says))
+            spend(VALUE_COST)
+            if _states(said, found, says):
+                return not _ABOUT(said.rest[:end])  # nor would any value behind it be one
     words = (word.strip(_QUOTES) for word in said.clause[:48].split() if len(word) >= 8)
     typed = next(filter(values.is_typed_password, words), None)
     if typed and (said.password or typed == said.clause.split()[0].strip(_QUOTES)):
-        yield None if _ABOUT(said.rest[: max(ends, default=0)]) else said.stated
+        return not _ABOUT(said.rest[: max(ends, default=0)])
+    return False
 
 
-def _states_in_quotes(said: _Said, quoted: "re.Match[str]") -> str | None:
-    return said.stated if _in_quotes(quoted.group("gap"), quoted.group("value"), said.password) else None
-
-
-def _states(said: _Said, found: "re.Match[str]", says: bool) -> str | None:
-    """Whether a value is what was announced, and nothing before it speaks about such values."""
+def _states(said: _Said, found: "re.Match[str]", says: bool) -> bool:
     value = found.group("value")[: values.MAX_SAMPLED]
     bare = value.rstrip(_ENDS)
-    specific = (values.is_hex(bare) or values.is_uuid(bare)) and _SPECIFIC.search(said.announced) is not None
-    stated = specific or _is_value(value, said.rest[found.end() :], says, said.password, said.joined)
-    return said.stated if stated and not _ABOUT(said.rest[: found.pos]) else None
+    if (values.is_hex(bare) or values.is_uuid(bare)) and _SPECIFIC.search(said.announced):
+        return True
+    return _is_value(value, said.rest[found.end() :], says, said.password, said.joined)
 
 
 def _verb_ends(text: str) -> list[int]:
@@ -403,7 +404,7 @@ REVERSED = Structure(
             rb"[ \t]*+[^\s0-9]{0,100}+[0-9]\S{0,60}+",
         ),
     ),
-    _reversed,
+    at_once(_reversed),
     {},
     ("use Tundra{dig4}x as the admin password", "`{an32}` is the new api key"),
     ("v2.1.0 is the token service", "4f2c91d is the commit for the token fix"),

@@ -1,10 +1,8 @@
 """What a rule is: a token of known shape, or a structure with a locator and a judge; and the judge of tokens."""
 
-import itertools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import NamedTuple
 
 from agent_memory.domain.screen import values
@@ -53,28 +51,13 @@ def window(data: bytes, start: int, end: int, *, joined: bool) -> Window:
     )
 
 
-class Unread(NamedTuple):
-    """What is left to ask about a place, and the microseconds, about, that it takes at most."""
-
-    cost: int
-    judge: Callable[[], "Answer"]
+Spend = Callable[[int], None]  # hears the microseconds, about, that something will take at most, before it is done
+Judge = Callable[[Window, Spend], str | None]
 
 
-Answer = str | Unread | None  # the name of a pattern; None where no credential stands; or neither yet
-
-
-def first(answers: Iterator[Answer]) -> Answer:
-    """The first name among answers, of which each is asked for when those before it named nothing."""
-    for answer in answers:
-        if isinstance(answer, Unread):
-            return Unread(answer.cost, partial(_first_after, answer, answers))
-        if answer is not None:
-            return answer
-    return None
-
-
-def _first_after(unread: Unread, answers: Iterator[Answer]) -> Answer:
-    return first(itertools.chain((unread.judge(),), answers))
+def at_once(judge: Callable[[Window], str | None]) -> Judge:
+    """A judge that always takes about as long."""
+    return lambda place, _: judge(place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,17 +65,17 @@ class Structure:
     """A way of writing that states a credential of any provider.
 
     `locators` find its places, and `shape` (RE2) those that no sign tells; `judge` reads one place and answers the
-    pattern's name, or None, or what is left to ask where a glance did not tell. `why` explains each pattern name that
-    it may answer.
+    pattern's name, or None; it tells its `spend` what it does beyond a first look. `why` explains each pattern name
+    that it may answer.
     """
 
     name: str
     locators: tuple[Locator, ...]
-    judge: Callable[[Window], Answer]
+    judge: Judge
     why: dict[str, str]
     refuses: tuple[str, ...]
     keeps: tuple[str, ...] = ()
-    cost: int = 10  # microseconds, about, that `judge` takes at most; counts toward the bound on a text
+    cost: int = 10  # microseconds, about, that the first look of `judge` takes at most
     shape: bytes | None = None
 
 

@@ -4,7 +4,7 @@ import re
 
 from agent_memory.domain.screen import values
 from agent_memory.domain.screen.locators import Locator
-from agent_memory.domain.screen.rules import Structure, Window
+from agent_memory.domain.screen.rules import Structure, Window, at_once
 from agent_memory.domain.screen.values import Look
 from agent_memory.domain.screen.words import word_set
 
@@ -86,7 +86,7 @@ USERINFO = Structure(
             cost=5,
         ),
     ),
-    _userinfo,
+    at_once(_userinfo),
     {"url-password": "an address holds a password"},
     ("postgres://memo:Lantern{dig4}@db/memo", "redis://:{an24}@cache:6379/0", "https://{an30}@git.example/x.git"),
     (
@@ -106,7 +106,7 @@ BARE_USERINFO = Structure(
             rb"[^\s@/:\"'<>(]{4,64}+[:/][\w.+-]{1,64}+",
         ),
     ),
-    _bare,
+    at_once(_bare),
     {},
     ("proxy jdoe:Ous{dig6}x@proxy.corp:3128", "root:Marble{dig4}@tcp(db:3306)/app"),
     ("mailto:anna2@lab.example", "memo:1.4.2@sha256:{hex64}", "time 12:30@office"),
@@ -122,7 +122,7 @@ HOOK = Structure(
             rb"(?:-[a-z]{1,40}+)?/",
         ),
     ),
-    _hook,
+    at_once(_hook),
     {"capability-url": "whoever has this URL may use it"},
     (
         "https://hooks.acme.example/services/T{up9}/B{up10}/{an24}",
