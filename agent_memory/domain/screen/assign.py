@@ -13,7 +13,6 @@ from agent_memory.domain.screen.words import IN_NAMES, NAMED, STOP_WORDS, word_s
 _NAME_BACKWARDS = re.compile(r"[\w.$@/\-\[\]]*")
 _HEAD = re.compile(r"[\w.\-]*")
 SHORTEST = 4  # characters of anything that is refused by its name
-_RANDOM_CHARS = 16  # no shorter value is a random one
 NAME_CHARS = 65  # before the word that makes a name one
 _OPENERS = "\"'`“„«「『‘"
 _CLOSERS = {"“": "”", "„": "“", "«": "»", "「": "」", "『": "』", "‘": "’"}
@@ -186,8 +185,7 @@ def name_around(place: Window) -> tuple[str, str]:
     return place.before[:at], place.before[at:] + (head.group() if head else "")
 
 
-# Microseconds, about, at most: to read a value, and to judge it.
-READ_COST, VALUE_COST = 8, 25
+READ_COST = 5  # microseconds, about, at most
 
 
 def _judge(place: Window, spend: Spend) -> str | None:
@@ -236,7 +234,7 @@ def _verdict(named: _Name, written: Written, place: Window, spend: Spend, *, wra
         value = value.rstrip(")]}") if not re.search(r"[(\[{]", value) else value
     if not _may_keep(named, value):
         return None
-    spend(VALUE_COST)
+    spend(values.cost_of(value))
     return _judge_value(named, Written(value, written.quoted, written.rest), place, wrapped)
 
 
@@ -247,7 +245,7 @@ def _may_keep(named: _Name, value: str) -> bool:
     """
     if named.promise is Promise.PASSWORD or names.is_pin(named.text):
         return len(value) >= SHORTEST
-    if len(value) >= _RANDOM_CHARS:
+    if len(value) >= values.RANDOM_CHARS:
         return _DIGIT_OR_CAPITAL.search(value) is not None
     if named.promise is Promise.PERHAPS:
         return values.is_typed_password(value)
@@ -256,6 +254,9 @@ def _may_keep(named: _Name, value: str) -> bool:
 
 def _judge_value(named: _Name, written: Written, place: Window, wrapped: bool) -> str | None:
     name, (value, quoted, rest) = named.text, written
+    shape = values.look(value)
+    if shape is Look.NOTHING:
+        return None
     flag = place.before.endswith("--") or "--" in place.before[-len(name) - 2 :]
     alone = (flag and place.text.endswith("=")) or (
         not place.text.rstrip().endswith(",") and ((quoted and not place.joined) or _ALONE.match(rest) is not None)
@@ -263,7 +264,6 @@ def _judge_value(named: _Name, written: Written, place: Window, wrapped: bool) -
     listed = place.text.rstrip().endswith((",", "|", "->"))  # a list or an alternation: a word there is no value
     unpacked = not quoted and place.before.rstrip("*_ abcdefghijklmnopqrstuvwxyz").endswith(",") and "=" in place.text
     tight = not quoted and place.text.endswith(":") and not place.after[:1].isspace()
-    shape = values.look(value)
     if (listed or unpacked or tight) and shape is Look.WORD:
         return None
     if listed and names.promise(name) is Promise.KEY and shape is Look.STATED:

@@ -3,10 +3,10 @@
 import re
 
 from agent_memory.domain.screen import names, values
-from agent_memory.domain.screen.assign import named_value, value_at
+from agent_memory.domain.screen.assign import SHORTEST, named_value, value_at
 from agent_memory.domain.screen.locators import Locator, backwards
 from agent_memory.domain.screen.names import Promise
-from agent_memory.domain.screen.rules import Structure, Window, at_once
+from agent_memory.domain.screen.rules import Spend, Structure, Window, at_once
 from agent_memory.domain.screen.urls import is_stated
 from agent_memory.domain.screen.values import Look
 from agent_memory.domain.screen.words import IN_NAMES, NAME_WORD, NAMED
@@ -36,7 +36,7 @@ def _pair(place: Window) -> str | None:
     return named_value(field.group(1), value, quoted=quoted, alone=alone)
 
 
-def _table(place: Window) -> str | None:
+def _table(place: Window, spend: Spend) -> str | None:
     """Rows under a header that has a credential's column, of Markdown or comma-separated tables."""
     header = place.before.rpartition("\n")[2] + place.text.partition("\n")[0]
     mark = next((mark for mark in "|\t;," if mark in header), None)
@@ -50,8 +50,12 @@ def _table(place: Window) -> str | None:
         if len(cells) != len(columns):
             break
         for i, name in wanted:
-            if " " not in cells[i] and values.look(cells[i]) >= Look.STATED:
-                verdict = named_value(name, cells[i], quoted=True, alone=True)
+            cell = cells[i]
+            if " " in cell or len(cell) < SHORTEST or (cell.isalpha() and len(cell) < values.RANDOM_CHARS):
+                continue
+            spend(values.cost_of(cell))
+            if values.look(cell) >= Look.STATED:
+                verdict = named_value(name, cell, quoted=True, alone=True)
                 if verdict:
                     return verdict
     return None
@@ -119,7 +123,7 @@ TABLE = Structure(
             rb"(?:[ \t]*+\|?[ \t]*+:?--[-:| \t]*+\n|[^\n|:=][^\n|:=,;\t]{0,200}+[,;\t])",
         ),
     ),
-    at_once(_table),
+    _table,
     {},
     ("| user | password |\n|---|---|\n| bob | Tundra{dig4} |", "username,password\nbob,Tundra{dig4}"),
     ("| field | token |\n|---|---|\n| bob | optional |",),

@@ -183,9 +183,10 @@ class Screen:
             for rule, start, end in places:
                 if isinstance(rule, Rule) and _is_token(rule, data, start, end):
                     yield _hit(rule.name, start, end, view)
+            shown = data.decode() if data.isascii() else data
             for structure, start, end in places:
                 if isinstance(structure, Structure):
-                    name = _judged(structure, window(data, start, end, joined=view.joined), work)
+                    name = _judged(structure, window(shown, start, end, joined=view.joined), work)
                     if name is not None:
                         yield _hit(name, start, end, view)
 

@@ -35,6 +35,8 @@ _ENDED = re.compile(r"(?:s|es|e|en|n|er)?(?![\w./}(\[$?&@-])|(?:s|es|e|en|n|er)?
 _ENDING = re.compile(r"^(?:s|es|e|en|n|er)\b")
 _ESCAPED_END = re.compile(r"\\n(?=[ \\])")  # of an indented or empty line in a JSON string, and not a path
 _CLAUSE = re.compile(r"[^\n.;:]{0,160}")
+# What may be read behind an announcement: the last value begins where the last verb ends.
+_TOLD = re.compile(r"(?s).{0,60}[!-~À-ž€£§]*+[\s\"'`“„«「『‘*(_]*+[!-~À-ž€£§]*+")
 _CLAUSE_END = re.compile(r"[.;!?](?:\s|$)")
 _GLUABLE = re.compile(r"(?i)passwor|kennwor|schl|token|code")
 _W = r"\w\pL\pN"  # what `\w` is for `re`, and not for RE2
@@ -44,12 +46,12 @@ _NO_SECRET = Search(
 )
 _QUOTE_MARK = re.compile(r"[\"'`”“»」』]")
 _LONG = re.compile(r"(?:[!-~]{0,15}+[^!-~]++)*+[!-~]{16}")  # sixteen characters in a row, each looked at once
-# A key, a code, or what somebody typed: eight characters in a row with a digit among or behind them.
+# What there is behind a word that announces no password: a key, a code, or what somebody typed, with digits and signs.
 _MAY_HOLD = Search(
-    r"[!-~]{16}|\p{Nd}\p{Nd}|[!-~]{8}\p{Nd}|" + "|".join(rf"[!-~]{{{n}}}[0-9][!-~]{{{7 - n}}}" for n in range(8))
+    r"[!-~]{16}|\p{Nd}{4}|\p{Nd}\p{Nd}-\p{Nd}\p{Nd}|-\p{Nd}{3}|"
+    r"\p{Nd}\S*[!#$%^&*?~+@]|[!#$%^&*?~+@]\S*\p{Nd}"
 )
-_STRONG = re.compile(r"[\d!#$%^*?~+@&]")  # one of them stands in every password of fewer than `_RANDOM_CHARS`
-_RANDOM_CHARS = 16
+_STRONG = re.compile(r"[\d!#$%^*?~+@&]")  # one of them stands in every password of fewer than `values.RANDOM_CHARS`
 _ANNOUNCES_PASSWORD = Search("(?i)" + PASSWORD.decode())
 _QUOTES = "\"'`“”„«»,;:()*"
 _ENDS = ".,;:)]}"
@@ -128,15 +130,15 @@ def _word(word: str) -> _Word:
     )
 
 
-# Microseconds, about, at most: to find the announcing words of a place, to hear what one announces, to find the verbs
-# behind it, and to judge a value.
-WORDS_COST, WORD_COST, VERBS_COST, VALUE_COST = 8, 6, 10, 20
+# Microseconds, about, at most: to find the announcing words of a place, to hear what one announces, and to find the
+# verbs behind it.
+WORDS_COST, WORD_COST, VERBS_COST = 6, 5, 10
+VALUE_COST = 20  # where it is not known beforehand how long it is
 
 
 def _stated(place: Window, spend: Spend) -> str | None:
     line = _line(place)
-    # There must be what may be a key or a code, or a password is announced, which may be anything.
-    if not (_MAY_HOLD(line[: len(place.text) + 130]) or _ANNOUNCES_PASSWORD(place.text)):
+    if not (_MAY_HOLD(line[: len(place.text) + 130]) or _ANNOUNCES_PASSWORD(place.text)):  # which may be anything
         return None
     spend(WORDS_COST)
     located = line[: len(place.text)]
@@ -211,14 +213,17 @@ def _is_stated(said: _Said, spend: Spend) -> bool:
         spend(VALUE_COST)
         if _in_quotes(quoted.group("gap"), quoted.group("value"), said.password):
             return True
+    told = _TOLD.match(said.rest).end()  # type: ignore[union-attr]  # it matches nothing, too
+    if not (_STRONG.search(said.rest, 0, told) or _LONG.match(said.rest, 0, told)):
+        return False
     ends = _verb_ends(said.clause)
     for end, says in [(0, False), *((end, True) for end in ends)]:
         if said.plural and said.rest[end:].strip()[:6].isdigit():
             return False
         found = _VALUE.match(said.rest, end)
         value = found.group("value") if found else ""
-        if found and (len(value) >= _RANDOM_CHARS or (said.password and _STRONG.search(value))):
-            spend(VALUE_COST)
+        if found and (len(value) >= values.RANDOM_CHARS or (said.password and _STRONG.search(value))):
+            spend(values.cost_of(value[: values.MAX_SAMPLED]))
             if _states(said, found, says):
                 return not _ABOUT(said.rest[:end])  # nor would any value behind it be one
     words = (word.strip(_QUOTES) for word in said.clause[:48].split() if len(word) >= 8)
@@ -283,12 +288,12 @@ def _looks_secret(value: str, says: bool, password: bool, joined: bool) -> bool:
         return False  # most words of prose: too short for a random string, and nothing in it that makes a password
     if not (password or values.is_hex(value) or values.is_random(value)):
         return False  # told first, for all that follows takes four times as long
-    if len(value) < _RANDOM_CHARS and not _STRONG.search(value):
+    if len(value) < values.RANDOM_CHARS and not _STRONG.search(value):
         return False
     if values.is_measure(value) or values.is_code(value) or "//" in value[:12]:
         return False
     shape = values.look(value)
-    if _NO_SECRET(value):
+    if shape < Look.STATED or _NO_SECRET(value):
         return False
     digit = re.search(r"\d", value) is not None
     if password:

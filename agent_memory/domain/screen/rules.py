@@ -40,15 +40,18 @@ class Window(NamedTuple):
     joined: bool = False  # lines were joined, so a short value may be the sum of two words
 
 
-def window(data: bytes, start: int, end: int, *, joined: bool) -> Window:
-    """The place at data[start:end] and what a judge reads around it, cut at whole characters."""
+def window(data: bytes | str, start: int, end: int, *, joined: bool) -> Window:
+    """The place at data[start:end] and what a judge reads around it, cut at whole characters.
+
+    `data` is UTF-8, or text where it is ASCII, so that the offsets are the same.
+    """
     shown = min(end, start + BEFORE_BYTES + AFTER_BYTES)
-    return Window(
-        data[max(0, start - BEFORE_BYTES) : start].decode("utf-8", "ignore"),
-        data[start:shown].decode("utf-8", "ignore"),
-        data[end : end + AFTER_BYTES].decode("utf-8", "ignore"),
-        joined,
-    )
+    before, text, after = data[max(0, start - BEFORE_BYTES) : start], data[start:shown], data[end : end + AFTER_BYTES]
+    return Window(_text(before), _text(text), _text(after), joined)
+
+
+def _text(part: bytes | str) -> str:
+    return part if isinstance(part, str) else part.decode("utf-8", "ignore")
 
 
 Spend = Callable[[int], None]  # hears the microseconds, about, that something will take at most, before it is done

@@ -20,6 +20,7 @@ class Look(enum.IntEnum):
     RANDOM = 4  # long and without the rhythm of words
 
 
+RANDOM_CHARS = 16  # no shorter value is random, nor a hexadecimal one a key
 MAX_READ = 80  # characters of a value that are read for a placeholder; bounds the work on each
 MAX_SAMPLED = 160  # characters of a value that tell whether it is random
 _OTHERS = bytes(set(range(256)) - set((string.ascii_letters + string.digits).encode()))
@@ -90,6 +91,11 @@ _DOCUMENTED = word_set(
     "8be5d113c0871ce1 aa6547439583c3a2 ad71fb4165536675 b8e148545b13c78b bdfeaef44475711c "
     "ca7459e2b26776de cf4d418ed3de92d7 da816f9f2c16e6c5 e4da07ad200089ce f2d6ca16515033e5"
 )
+
+
+def cost_of(value: str) -> int:
+    """Microseconds, about, that it takes at most to judge a value; the names beside it are another matter."""
+    return 10 + len(value) // 8
 
 
 def is_documented(value: str) -> bool:
