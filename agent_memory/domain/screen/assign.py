@@ -201,7 +201,8 @@ def _judge(place: Window, spend: Spend) -> str | None:
 
 def _own_name(start: str, name: str) -> str:
     """The name without the path before it, and with its owner when it is only `key`."""
-    name = _PATH_SIGNS.split(name)[-1] if not name.startswith("//") else name.rpartition(":")[2] or name
+    if not name.isidentifier():
+        name = _PATH_SIGNS.split(name)[-1] if not name.startswith("//") else name.rpartition(":")[2] or name
     owner = _OWNER_BACKWARDS.match(start[::-1]) if name.lower() in ("key", "keys") else None
     return f"{owner.group(1)[::-1]} {name}" if owner else name
 

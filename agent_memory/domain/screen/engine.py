@@ -33,6 +33,7 @@ MAX_COST = 52_000
 PLACE_COST = 4  # of a place, before it is judged
 LONG_BYTES = 64  # of a place, for each microsecond more
 SHAPE_COST = 20  # of looking for one shape in a block
+_UNASKED = ""  # no pattern's name
 Kind = Rule | Structure
 Place = tuple[Kind, int, int]  # what may stand there, its first offset and its end
 # What RE2 may keep of one compiled automaton; with too little it forgets states over and over, and is fifty times
@@ -206,10 +207,11 @@ def _is_token(rule: Rule, data: bytes, start: int, end: int) -> bool:
 
 def _judged(structure: Structure, place: Window, work: Work) -> str | None:
     asked = (structure.name, place)
-    if asked not in work.judged:
+    verdict = work.judged.get(asked, _UNASKED)
+    if verdict is _UNASKED:
         work.spend(structure.cost)
-        work.judged[asked] = structure.judge(place, work.spend)
-    return work.judged[asked]
+        verdict = work.judged[asked] = structure.judge(place, work.spend)
+    return verdict
 
 
 _PUBLIC_PREFIXES = word_set(

@@ -44,6 +44,7 @@ _NO_SECRET = Search(
     rf"^[{_W}.+-]+@[{_W}-]+\.[{_W}]+$|^[{_W}-]+\.[a-z]{{2,4}}(?::\d+)?$|^[{_W}]+\(|^[A-Z_]{{2,}}=?$|=[^\s=]*[$<{{]|"
     rf"^#\d+$|/[{_W}]+/|'s$|n't$"
 )
+_CODE_SIGN = re.compile(r"[()=\[\]{};]")
 _QUOTE_MARK = re.compile(r"[\"'`”“»」』]")
 _LONG = re.compile(r"(?:[!-~]{0,15}+[^!-~]++)*+[!-~]{16}")  # sixteen characters in a row, each looked at once
 # What there is behind a word that announces no password: a key, a code, or what somebody typed, with digits and signs.
@@ -193,14 +194,15 @@ def _after(word: str, rest: str, place: Window, before: str, spend: Spend) -> st
         spend(VALUE_COST)
         return "stated-code" if _code(rest) else None
     clause = _CLAUSE_END.split(rest[: _GAP_CHARS + 20], maxsplit=1)[0]
-    # Only a random string would be a key, or right here what can be nothing but a password.
-    short = not said.password and not _LONG.match(rest, 0, 2 * _GAP_CHARS)
-    if short and not values.is_typed_password((clause.split() or [""])[0].strip(_QUOTES)):
-        return None
-    if not said.password and names.is_plainly_owned((before or place.before)[-24:] + word):
-        return None
-    if short:
-        return stated
+    if not said.password:
+        # Only a random string would be a key, or right here what can be nothing but a password.
+        typed = values.is_typed_password((clause.split() or [""])[0].strip(_QUOTES))
+        if not (typed or _LONG.match(rest, 0, _told_end(rest))):
+            return None
+        if names.is_plainly_owned((before or place.before)[-24:] + word):
+            return None
+        if typed and not _LONG.match(rest, 0, 2 * _GAP_CHARS):
+            return stated
     heard = _Said(said.password, (place.before + before)[-16:] + word, plural, rest, clause, place.joined)
     return stated if _is_stated(heard, spend) else None
 
@@ -213,7 +215,7 @@ def _is_stated(said: _Said, spend: Spend) -> bool:
         spend(VALUE_COST)
         if _in_quotes(quoted.group("gap"), quoted.group("value"), said.password):
             return True
-    told = _TOLD.match(said.rest).end()  # type: ignore[union-attr]  # it matches nothing, too
+    told = _told_end(said.rest)
     if not (_STRONG.search(said.rest, 0, told) or _LONG.match(said.rest, 0, told)):
         return False
     ends = _verb_ends(said.clause)
@@ -221,10 +223,10 @@ def _is_stated(said: _Said, spend: Spend) -> bool:
         if said.plural and said.rest[end:].strip()[:6].isdigit():
             return False
         found = _VALUE.match(said.rest, end)
-        value = found.group("value") if found else ""
-        if found and (len(value) >= values.RANDOM_CHARS or (said.password and _STRONG.search(value))):
-            spend(values.cost_of(value[: values.MAX_SAMPLED]))
-            if _states(said, found, says):
+        value = found.group("value")[: values.MAX_SAMPLED] if found else ""
+        if found and _may_be(said, value):
+            spend(values.cost_of(value))
+            if _states(said, value, said.rest[found.end() :], says):
                 return not _ABOUT(said.rest[:end])  # nor would any value behind it be one
     words = (word.strip(_QUOTES) for word in said.clause[:48].split() if len(word) >= 8)
     typed = next(filter(values.is_typed_password, words), None)
@@ -233,12 +235,25 @@ def _is_stated(said: _Said, spend: Spend) -> bool:
     return False
 
 
-def _states(said: _Said, found: "re.Match[str]", says: bool) -> bool:
-    value = found.group("value")[: values.MAX_SAMPLED]
+def _told_end(rest: str) -> int:
+    """How far is read behind an announcement."""
+    return _TOLD.match(rest).end()  # type: ignore[union-attr]  # it matches nothing, too
+
+
+def _may_be(said: _Said, value: str) -> bool:
+    """Whether a value is no sign or code, and as long as a key, or mixed as a password is."""
+    if value[0] in "=:|>,;)" or (said.joined and _CODE_SIGN.search(value)):
+        return False
+    value = _QUOTE_MARK.split(value, maxsplit=1)[0] or value
+    return len(value) >= values.RANDOM_CHARS or (said.password and _STRONG.search(value) is not None)
+
+
+def _states(said: _Said, value: str, tail: str, says: bool) -> bool:
     bare = value.rstrip(_ENDS)
     if (values.is_hex(bare) or values.is_uuid(bare)) and _SPECIFIC.search(said.announced):
         return True
-    return _is_value(value, said.rest[found.end() :], says, said.password, said.joined)
+    value = _QUOTE_MARK.split(value, maxsplit=1)[0] or value
+    return not (value.isdigit() and _UNITS.match(tail)) and _says_secret(value, says, said.password, said.joined)
 
 
 def _verb_ends(text: str) -> list[int]:
@@ -253,13 +268,6 @@ def _unspaced(rest: str, password: bool, joined: bool) -> bool:
         return False
     says = found.group("says") != ""
     return (says or not found.start("value")) and _says_secret(found.group("value"), says, password, joined)
-
-
-def _is_value(value: str, tail: str, says: bool, password: bool, joined: bool) -> bool:
-    if value[0] in "=:|>,;)" or (joined and re.search(r"[()=\[\]{};]", value)):
-        return False
-    value = _QUOTE_MARK.split(value, maxsplit=1)[0] or value
-    return not (value.isdigit() and _UNITS.match(tail)) and _says_secret(value, says, password, joined)
 
 
 def _code(rest: str) -> bool:
