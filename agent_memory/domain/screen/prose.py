@@ -3,13 +3,12 @@
 import functools
 import re
 from dataclasses import dataclass
-from itertools import islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from agent_memory.domain.screen import names, values
 from agent_memory.domain.screen.locators import Locator, signs
 from agent_memory.domain.screen.rules import Spend, Structure, Window, at_once
-from agent_memory.domain.screen.search import Search
+from agent_memory.domain.screen.search import Search, Spans
 from agent_memory.domain.screen.values import Look
 from agent_memory.domain.screen.words import (
     ANNOUNCE_OTHERS,
@@ -24,7 +23,7 @@ from agent_memory.domain.screen.words import (
 )
 
 # The verb or sign that says "and this is it". A few words may stand before it ("for the printer web page").
-_SAYS = (
+_SAYS = Spans(
     r"(?i)\b(?:is(?: now| still)?(?: set to)?|was|are|equals|reads|to|with|lautet|lauten|ist|hei(?:ß|ss)t|"
     r"auf|mit|es|era|son|est|war|waren|fue|var|je|on|jest|brzmi|a|now|jetzt)\b|"
     r"(?:^|[\s,])(?:é|são|foi|è|это|à)(?:\s|$)|=>?|:[\s\"'`*「]|->|→|\s[-–—]\s"
@@ -63,14 +62,14 @@ _SPECIFIC = re.compile(
 )
 _GAP_CHARS = 60
 _MOST_FOUND = 4
-_ANNOUNCED = "(?i)" + ANNOUNCED.decode()
+_ANNOUNCED = Spans("(?i)" + ANNOUNCED.decode())
 # Words between the announcement and the verb that make the sentence speak about passwords instead of stating one.
 _ABOUT = Search(
     r"(?i)polic|reset|rotat|length|hash|manager|expir|require|must|should|minim|maxim|count|limit|strength|"
     r"\bnot\b|never|"
     r"\blänge|mindest|longueur|longitud|regex|pattern|prefix|format|algorithm|digest|sha\d|id\b|name\b|bucket|budget"
 )
-_QUOTED = re.compile(r"^(?P<gap>[^\n\"'`“„«「『.;]{0,60}?)[\"'`“„«「『](?P<value>[^\"'`”“»」』\n]{4,80})[\"'`”“»」』]")
+_QUOTED = re.compile(r"^(?P<gap>[^\n\"'`“„«「『.;]{0,60}+)[\"'`“„«「『](?P<value>[^\"'`”“»」』\n]{4,80})[\"'`”“»」』]")
 _CJK = re.compile(
     r"^[^\n，。、；;!-~]{0,14}?(?P<says>是|为|為|：|:|は|が|은|는|이|=|\s|「|『|“|"
     r"(?=[!-~]))[\s「『“\"'`:：]*(?P<value>[!-~]{4,})(?P<next>.?)"
@@ -89,26 +88,9 @@ _REVERSED = re.compile(
 )
 
 
-@functools.lru_cache(maxsize=2)
-def _compiled(pattern: str) -> Any:
-    import re2  # a window holds few words and the alternation is long, which is what RE2 is good at
-
-    return re2.compile(pattern)
-
-
-def _found(pattern: str, text: str, start: int) -> list[tuple[int, int]]:
-    """Where a long alternation stands in a text, from an offset on: the first few places, a sentence has no more."""
-    data = text.encode()
-    first = start if text.isascii() else len(text[:start].encode())
-    spans = [found.span() for found in islice(_compiled(pattern).finditer(data, first), _MOST_FOUND)]
-    if len(data) == len(text):
-        return spans
-    return [(len(data[:begin].decode()), len(data[:end].decode())) for begin, end in spans]
-
-
 def announced_in(text: str, start: int) -> list[tuple[int, int]]:
-    """Where the announcing words of a text stand, from an offset on."""
-    return _found(_ANNOUNCED, text, start)
+    """Where the announcing words of a text stand, from an offset on: the first few, a sentence has no more."""
+    return _ANNOUNCED(text, start, _MOST_FOUND)
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +240,7 @@ def _states(said: _Said, value: str, tail: str, says: bool) -> bool:
 
 def _verb_ends(text: str) -> list[int]:
     """Where the verbs and signs end that say "and this is it", among the characters that may stand before a value."""
-    return [end for _, end in _found(_SAYS, text[:_GAP_CHARS], 0)]
+    return [end for _, end in _SAYS(text[:_GAP_CHARS], 0, _MOST_FOUND)]
 
 
 def _unspaced(rest: str, password: bool, joined: bool) -> bool:
@@ -298,10 +280,10 @@ def _looks_secret(value: str, says: bool, password: bool, joined: bool) -> bool:
         return False  # told first, for all that follows takes four times as long
     if len(value) < values.RANDOM_CHARS and not _STRONG.search(value):
         return False
-    if values.is_measure(value) or values.is_code(value) or "//" in value[:12]:
-        return False
     shape = values.look(value)
-    if shape < Look.STATED or _NO_SECRET(value):
+    if shape < Look.STATED or values.is_measure(value) or values.is_code(value):
+        return False
+    if "//" in value[:12] or _NO_SECRET(value):
         return False
     digit = re.search(r"\d", value) is not None
     if password:
