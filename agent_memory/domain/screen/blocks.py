@@ -17,6 +17,7 @@ _FIELD = re.compile(
 )
 
 
+VALUE_OF_COST = 30  # microseconds, about, at most
 # From a field's name to its value: into the braces or the tag that follow, or on among the fields beside it.
 _VALUE_OF = re.compile(
     r"(?i)(?:(?=[^{}<>=:]*[,\s/])|[^{}<>=:]*+[{>][{,\s>/]*+)[^{}<>]*?[\"']?\b(?:value|default|val|content|text|password)"
@@ -24,11 +25,14 @@ _VALUE_OF = re.compile(
 )
 
 
-def _pair(place: Window) -> str | None:
+def _pair(place: Window, spend: Spend) -> str | None:
     """`name: DB_PASSWORD` and `value: x`, however far apart up to 200 characters."""
     field = _FIELD.match(place.text)
+    if field is None or names.promise(field.group(1)) < Promise.KEY:
+        return None
+    spend(VALUE_OF_COST)
     stated = _VALUE_OF.match(place.after)
-    if field is None or stated is None or names.promise(field.group(1)) < Promise.KEY:
+    if stated is None:
         return None
     value, quoted, rest = value_at(place.after[stated.end() :])
     value = value.rstrip("}])")
@@ -104,7 +108,7 @@ def _snmp(place: Window) -> str | None:
 PAIR = Structure(
     "field-pair",
     (),
-    at_once(_pair),
+    _pair,
     {},
     ("- name: DB_PASSWORD\n  value: Xy{an12}", '<add key="SmtpPassword" value="Tn{an10}" />',
      'variable "db_password" {\n  type = string\n  default = "Xy{an12}"\n}'),
@@ -112,7 +116,7 @@ PAIR = Structure(
     shape=rb"(?:name|key|id|variable|param\w*|field|setting|label)[\"']?[ \t]*[:= >][ \t]*[\"']?[\w.\x80-\x{10ffff}-]*"
     + NAME_WORD
     + rb"[\w.\x80-\x{10ffff}-]*[\"']?",
-    cost=10,
+    cost=5,
 )  # fmt: skip
 TABLE = Structure(
     "table",

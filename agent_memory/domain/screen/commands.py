@@ -150,7 +150,7 @@ FLAG = Structure(
     {},
     ("./deploy.sh --api-key {an36} --dry-run", "tool --password Umber{dig4}", "['--token', '{an30}']"),
     ("docker login --password-stdin", "tool --token TOKEN", "tool --secret id=npm,src=x", "tool --password --yes"),
-    cost=20,
+    cost=14,
 )
 PIPED = Structure(
     "piped-password",

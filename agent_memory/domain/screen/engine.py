@@ -30,7 +30,7 @@ FIELD_CHARS = 16 << 10
 # What a longer text may cost, in microseconds, about. A text of more is refused unread, so that hostile text cannot buy
 # time.
 MAX_COST = 52_000
-PLACE_COST = 4  # of a place, before it is judged
+PLACE_COST = 2  # of a place, beside the trying of its locators and the judging
 LONG_BYTES = 64  # of a place, for each microsecond more
 SHAPE_COST = 20  # of looking for one shape in a block
 _UNASKED = ""  # no pattern's name

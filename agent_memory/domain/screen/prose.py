@@ -3,6 +3,7 @@
 import functools
 import re
 from dataclasses import dataclass
+from itertools import permutations
 from typing import NamedTuple
 
 from agent_memory.domain.screen import names, values
@@ -46,10 +47,10 @@ _NO_SECRET = Search(
 _CODE_SIGN = re.compile(r"[()=\[\]{};]")
 _QUOTE_MARK = re.compile(r"[\"'`”“»」』]")
 _LONG = re.compile(r"(?:[!-~]{0,15}+[^!-~]++)*+[!-~]{16}")  # sixteen characters in a row, each looked at once
-# What there is behind a word that announces no password: a key, a code, or what somebody typed, with digits and signs.
+# What there is behind a word that announces no password: a key, a code, or what somebody typed.
 _MAY_HOLD = Search(
-    r"[!-~]{16}|\p{Nd}{4}|\p{Nd}\p{Nd}-\p{Nd}\p{Nd}|-\p{Nd}{3}|"
-    r"\p{Nd}\S*[!#$%^&*?~+@]|[!#$%^&*?~+@]\S*\p{Nd}"
+    r"[!-~]{16}|\p{Nd}{4}|\p{Nd}\p{Nd}-\p{Nd}\p{Nd}|"
+    + "|".join(r"\S*".join(kinds) for kinds in permutations((r"\p{Nd}", "[A-Z]", r"(?:[!#$%^&*?~+@]|-\p{Nd}\p{Nd})")))
 )
 _STRONG = re.compile(r"[\d!#$%^*?~+@&]")  # one of them stands in every password of fewer than `values.RANDOM_CHARS`
 _ANNOUNCES_PASSWORD = Search("(?i)" + PASSWORD.decode())
@@ -115,7 +116,7 @@ def _word(word: str) -> _Word:
 
 # Microseconds, about, at most: to find the announcing words of a place, to hear what one announces, and to find the
 # verbs behind it.
-WORDS_COST, WORD_COST, VERBS_COST = 6, 5, 10
+WORDS_COST, WORD_COST, VERBS_COST = 6, 5, 12
 VALUE_COST = 20  # where it is not known beforehand how long it is
 
 
