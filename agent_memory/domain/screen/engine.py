@@ -25,11 +25,12 @@ from agent_memory.domain.screen.words import word_set
 
 MARKER = "store-marker"  # not the marker itself: the audit row that names the pattern would carry it
 TOO_DENSE = "too-dense"
-# A field of a record holds no more; whatever stands in one, it is read to its end.
-FIELD_CHARS = 16 << 10
-# What a longer text may cost, in microseconds, about. A text of more is refused unread, so that hostile text cannot buy
-# time.
+# What a text may cost, in microseconds, about. A text of more is refused, so that hostile text cannot buy time.
 MAX_COST = 52_000
+# A field of a record holds no more characters, and may cost more: a page of nothing but placeholders is as dense as
+# 80,000, and is kept.
+FIELD_CHARS = 16 << 10
+FIELD_COST = 2 * MAX_COST
 PLACE_COST = 2  # of a place, beside the trying of its locators and the judging
 LONG_BYTES = 64  # of a place, for each microsecond more
 SHAPE_COST = 20  # of looking for one shape in a block
@@ -97,12 +98,13 @@ class Work:
     """How much a screening did; the tests bound it, for times differ from machine to machine."""
 
     cost: int = 0
+    most: int = MAX_COST
     bounded: bool = True
     judged: dict[tuple[str, Window], str | None] = field(default_factory=dict)  # a text repeats itself: once is enough
 
     def spend(self, cost: int) -> None:
         """Count what something will cost. Raises: TooDense: no text may cost so much; it is not counted then."""
-        if self.bounded and self.cost + cost > MAX_COST:
+        if self.bounded and self.cost + cost > self.most:
             raise TooDense
         self.cost += cost
 
@@ -168,7 +170,8 @@ class Screen:
     def hits(self, text: str, work: Work | None = None, *, bounded: bool = True) -> Iterator[Hit]:
         """Every refusal in a text, the text as sent first. Not `bounded`, it is read to its end whatever it costs."""
         work = work or Work()
-        work.bounded = bounded and len(text) > FIELD_CHARS
+        work.bounded = bounded
+        work.most = MAX_COST if len(text) > FIELD_CHARS else FIELD_COST
         try:
             yield from self._hits(text, work)
         except TooDense:

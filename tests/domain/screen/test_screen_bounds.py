@@ -52,8 +52,7 @@ def test_repeated_pieces_stay_within_the_budget(pieces: list[str], times: int) -
     work = engine.Work()
     for _ in engine.default().hits("".join(pieces) * times, work):
         pass
-    if work.bounded:
-        assert work.cost <= engine.MAX_COST
+    assert work.cost <= work.most
 
 
 @pytest.mark.parametrize("lone", ["\ud800", "x\udfff password: y", "\x00", "\U0001f600"])
@@ -81,12 +80,31 @@ def test_signs_alone_count_too() -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["password for host{n}: see vault, token {n} expired, key={n}\n", "key={n}&lt;\n", "pw{n}=<x> "]
+    "line",
+    [
+        "password for host{n}: see vault, token {n} expired, key={n}\n",
+        "key={n}&lt;\n",
+        "pw{n}=<x> ",
+        "# the token of host{n} is in the vault\nSMTP_PASSWORD=<password>\nAPI_KEY=your-api-key-here\nTOKEN_{n}=\n",
+        "  host{n}-password: REPLACE_ME_{n}\n  host{n}-token: <token>\n  host{n}-key: <key>\n",
+        '  "password.reset.token.{n}": "Reset your password with token {n}",\n',
+        '  "login.password.{n}": "Пароль для host{n}",\n  "token.expired": "Токен истёк, ключ {n}",\n',
+        "- Set the API key of {n} with `--api-key <key>`; the password is `<your-password>`, the token `<token>`.\n",
+        '{{\\"token\\": \\"<x>\\", \\"key\\": {n}, \\"password\\": \\"***\\"}}\\n',
+        "10:00:{n} INFO auth: token refreshed for user host{n}, session=<hidden> key={n}\n",
+    ],
 )
-def test_a_field_is_read_to_its_end_whatever_stands_in_it(line: str) -> None:
+def test_a_field_of_nothing_but_placeholders_is_read_to_its_end(line: str) -> None:
     text = "".join(line.format(n=n) for n in range(10, 4000))[: engine.FIELD_CHARS - 40]
     assert screen_text(text) is None
-    assert screen_text(text + "\npostgres://memo:" + "Lantern4147" + "@db/memo") == "url-password"
+    assert screen_text(text + "\nsee postgres://memo:" + "Lantern4147" + "@db/memo") == "url-password"
+
+
+@pytest.mark.parametrize("piece", ["token='{n}%41secret: \" é", "login='aB{n}|", "пароль>k{n}.x(‐", "pin:0x{n}\u200b"])
+def test_a_field_made_to_take_long_is_refused(piece: str) -> None:
+    """Each glues to one another values that must be judged, and takes longer than any page written to be read."""
+    text = "".join(piece.format(n=n) for n in range(10, 4000))[: engine.FIELD_CHARS]
+    assert screen_text(text) == engine.TOO_DENSE
 
 
 # Where many signs stand before what all their patterns look for, each must not read on to it.
