@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from agent_memory.domain.screen import names, values
 from agent_memory.domain.screen.locators import Locator, signs
+from agent_memory.domain.screen.prose_values import STRONG, is_secret, may_be_secret, unquoted
 from agent_memory.domain.screen.rules import Spend, Structure, Window, at_once
 from agent_memory.domain.screen.search import Search, Spans
-from agent_memory.domain.screen.values import Look
 from agent_memory.domain.screen.words import (
     ANNOUNCE_OTHERS,
     ANNOUNCE_WORDS,
@@ -39,20 +39,12 @@ _CLAUSE = re.compile(r"[^\n.;:]{0,160}")
 _TOLD = re.compile(r"(?s).{0,60}[!-~À-ž€£§]*+[\s\"'`“„«「『‘*(_]*+[!-~À-ž€£§]*+")
 _CLAUSE_END = re.compile(r"[.;!?](?:\s|$)")
 _GLUABLE = re.compile(r"(?i)passwor|kennwor|schl|token|code")
-_W = r"\w\pL\pN"  # what `\w` is for `re`, and not for RE2
-_NO_SECRET = Search(
-    rf"^[{_W}.+-]+@[{_W}-]+\.[{_W}]+$|^[{_W}-]+\.[a-z]{{2,4}}(?::\d+)?$|^[{_W}]+\(|^[A-Z_]{{2,}}=?$|=[^\s=]*[$<{{]|"
-    rf"^#\d+$|/[{_W}]+/|'s$|n't$"
-)
-_CODE_SIGN = re.compile(r"[()=\[\]{};]")
-_QUOTE_MARK = re.compile(r"[\"'`”“»」』]")
 _LONG = re.compile(r"(?:[!-~]{0,15}+[^!-~]++)*+[!-~]{16}")  # sixteen characters in a row, each looked at once
 # What there is behind a word that announces no password: a key, a code, or what somebody typed.
 _MAY_HOLD = Search(
     r"[!-~]{16}|\p{Nd}{4}|\p{Nd}\p{Nd}-\p{Nd}\p{Nd}|"
     + "|".join(r"\S*".join(kinds) for kinds in permutations((r"\p{Nd}", "[A-Z]", r"(?:[!#$%^&*?~+@]|-\p{Nd}\p{Nd})")))
 )
-_STRONG = re.compile(r"[\d!#$%^*?~+@&]")  # one of them stands in every password of fewer than `values.RANDOM_CHARS`
 _ANNOUNCES_PASSWORD = Search("(?i)" + PASSWORD.decode())
 _QUOTES = "\"'`“”„«»,;:()*"
 _ENDS = ".,;:)]}"
@@ -199,7 +191,7 @@ def _is_stated(said: _Said, spend: Spend) -> bool:
         if _in_quotes(quoted.group("gap"), quoted.group("value"), said.password):
             return True
     told = _told_end(said.rest)
-    if not (_STRONG.search(said.rest, 0, told) or _LONG.match(said.rest, 0, told)):
+    if not (STRONG.search(said.rest, 0, told) or _LONG.match(said.rest, 0, told)):
         return False
     ends = _verb_ends(said.clause)
     for end, says in [(0, False), *((end, True) for end in ends)]:
@@ -207,7 +199,7 @@ def _is_stated(said: _Said, spend: Spend) -> bool:
             return False
         found = _VALUE.match(said.rest, end)
         value = found.group("value")[: values.MAX_SAMPLED] if found else ""
-        if found and _may_be(said, value):
+        if found and may_be_secret(value, password=said.password, joined=said.joined):
             spend(values.cost_of(value))
             if _states(said, value, said.rest[found.end() :], says):
                 return not _ABOUT(said.rest[:end])  # nor would any value behind it be one
@@ -223,20 +215,12 @@ def _told_end(rest: str) -> int:
     return _TOLD.match(rest).end()  # type: ignore[union-attr]  # it matches nothing, too
 
 
-def _may_be(said: _Said, value: str) -> bool:
-    """Whether a value is no sign or code, and as long as a key, or mixed as a password is."""
-    if value[0] in "=:|>,;)" or (said.joined and _CODE_SIGN.search(value)):
-        return False
-    value = _QUOTE_MARK.split(value, maxsplit=1)[0] or value
-    return len(value) >= values.RANDOM_CHARS or (said.password and _STRONG.search(value) is not None)
-
-
 def _states(said: _Said, value: str, tail: str, says: bool) -> bool:
     bare = value.rstrip(_ENDS)
     if (values.is_hex(bare) or values.is_uuid(bare)) and _SPECIFIC.search(said.announced):
         return True
-    value = _QUOTE_MARK.split(value, maxsplit=1)[0] or value
-    return not (value.isdigit() and _UNITS.match(tail)) and _says_secret(value, says, said.password, said.joined)
+    value = unquoted(value)
+    return not (value.isdigit() and _UNITS.match(tail)) and is_secret(value, says, said.password, said.joined)
 
 
 def _verb_ends(text: str) -> list[int]:
@@ -250,7 +234,7 @@ def _unspaced(rest: str, password: bool, joined: bool) -> bool:
     if found is None or _UNITS.match(found.group("next")):
         return False
     says = found.group("says") != ""
-    return (says or not found.start("value")) and _says_secret(found.group("value"), says, password, joined)
+    return (says or not found.start("value")) and is_secret(found.group("value"), says, password, joined)
 
 
 def _code(rest: str) -> bool:
@@ -267,44 +251,6 @@ def _code(rest: str) -> bool:
     return False
 
 
-def _says_secret(value: str, says: bool, password: bool, joined: bool) -> bool:
-    value = value.rstrip(".,;:)]}>」』。")
-    return _looks_secret(value, says, password, joined) and not values.is_documented(value)
-
-
-def _looks_secret(value: str, says: bool, password: bool, joined: bool) -> bool:
-    if value.isdigit():
-        return password and says and len(value) >= 4 and not re.fullmatch(r"(?:19|20)\d\d", value)
-    if value.isalpha() and len(value) < 16:
-        return False  # most words of prose: too short for a random string, and nothing in it that makes a password
-    if not (password or values.is_hex(value) or values.is_random(value)):
-        return False  # told first, for all that follows takes four times as long
-    if len(value) < values.RANDOM_CHARS and not _STRONG.search(value):
-        return False
-    shape = values.look(value)
-    if shape < Look.STATED or values.is_measure(value) or values.is_code(value):
-        return False
-    if "//" in value[:12] or _NO_SECRET(value):
-        return False
-    digit = re.search(r"\d", value) is not None
-    if password:
-        if shape is Look.STATED:
-            letters = sum(map(str.isalpha, value))
-            enough = digit and letters >= 2 and len(value) >= (8 if joined else 6 if not says else 5)
-            signs = (
-                says
-                and re.search(r"\w[!#$%^*?~+@&]+\w", value) is not None
-                and not re.search(r"[A-Za-z]/[A-Za-z]", value)
-            )
-            return (enough or signs) and not re.fullmatch(r"[A-Z]+-\d{1,6}|[a-z_]+\d?", value)
-        return shape is Look.RANDOM
-    if shape is not Look.RANDOM or values.is_uuid(value):
-        return False
-    if values.is_hex(value):
-        return says and len(value) >= 32 and len(value) != 40
-    return not re.search(r"[/.]\D*[/.]", value) and len(value) >= 16
-
-
 def _in_quotes(gap: str, value: str, password: bool) -> bool:
     """A quoted value with a verb before it, or right behind the word."""
     says = any(not gap[end:].strip() for end in _verb_ends(gap))
@@ -314,7 +260,7 @@ def _in_quotes(gap: str, value: str, password: bool) -> bool:
         return phrase and says and not values.names_itself(value)
     if not (says or not gap.strip()):
         return False
-    return _says_secret(value, says, password, False)
+    return is_secret(value, says, password, False)
 
 
 def _reversed(place: Window) -> str | None:
@@ -325,12 +271,7 @@ def _reversed(place: Window) -> str | None:
             value = found.group("value")
             password = _word(text[start:end]).password
             signs = re.search(r"\d", value) is not None and re.search(r"[A-Za-z]", value) is not None
-            if (
-                signs
-                and len(value) >= 8
-                and not values.names_itself(value)
-                and _says_secret(value, True, password, False)
-            ):
+            if signs and len(value) >= 8 and not values.names_itself(value) and is_secret(value, True, password, False):
                 return "stated-password" if password else "stated-key"
     return None
 
