@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from agent_memory.domain.screen import names, values
 from agent_memory.domain.screen.locators import Locator, signs
-from agent_memory.domain.screen.prose_values import STRONG, is_secret, may_be_secret, unquoted
+from agent_memory.domain.screen.prose_values import STRONG, is_mixed, is_secret, may_be_secret, unquoted
 from agent_memory.domain.screen.rules import Spend, Structure, Window, at_once
 from agent_memory.domain.screen.search import Search, Spans
 from agent_memory.domain.screen.words import (
@@ -108,7 +108,7 @@ def _word(word: str) -> _Word:
 
 # Microseconds, about, at most: to find the announcing words of a place, to hear what one announces, and to find the
 # verbs behind it.
-WORDS_COST, WORD_COST, VERBS_COST = 6, 5, 12
+WORDS_COST, WORD_COST, VERBS_COST = 6, 6, 11
 VALUE_COST = 20  # where it is not known beforehand how long it is
 
 
@@ -184,15 +184,13 @@ def _after(word: str, rest: str, place: Window, before: str, spend: Spend) -> st
 
 def _is_stated(said: _Said, spend: Spend) -> bool:
     """Whether a value that stands in quotes, or behind the word or a verb, is what was announced."""
-    spend(VERBS_COST)
     quoted = _QUOTED.match(said.rest)
-    if quoted:
-        spend(VALUE_COST)
-        if _in_quotes(quoted.group("gap"), quoted.group("value"), said.password):
-            return True
+    if quoted and _in_quotes(quoted.group("gap"), quoted.group("value"), said.password, spend):
+        return True
     told = _told_end(said.rest)
     if not (STRONG.search(said.rest, 0, told) or _LONG.match(said.rest, 0, told)):
         return False
+    spend(VERBS_COST)
     ends = _verb_ends(said.clause)
     for end, says in [(0, False), *((end, True) for end in ends)]:
         if said.plural and said.rest[end:].strip()[:6].isdigit():
@@ -251,16 +249,21 @@ def _code(rest: str) -> bool:
     return False
 
 
-def _in_quotes(gap: str, value: str, password: bool) -> bool:
+def _in_quotes(gap: str, value: str, password: bool, spend: Spend) -> bool:
     """A quoted value with a verb before it, or right behind the word."""
-    says = any(not gap[end:].strip() for end in _verb_ends(gap))
-    if " " in value:
-        words = re.findall(r"[^\W\d_]+", value.lower())
-        phrase = password and 3 <= len(words) <= 10 and not any(w in STOP_WORDS for w in words)
-        return phrase and says and not values.names_itself(value)
-    if not (says or not gap.strip()):
+    phrase = " " in value
+    if not (password and _is_phrase(value) if phrase else is_mixed(value, password=password)):
         return False
-    return is_secret(value, says, password, False)
+    spend(VALUE_COST)
+    says = any(not gap[end:].strip() for end in _verb_ends(gap))
+    if phrase:
+        return says and not values.names_itself(value)
+    return (says or not gap.strip()) and is_secret(value, says, password, False)
+
+
+def _is_phrase(value: str) -> bool:
+    words = re.findall(r"[^\W\d_]+", value.lower())
+    return 3 <= len(words) <= 10 and not any(word in STOP_WORDS for word in words)
 
 
 def _reversed(place: Window) -> str | None:

@@ -17,10 +17,14 @@ _QUOTE_MARK = re.compile(r"[\"'`”“»」』]")
 
 
 def may_be_secret(value: str, *, password: bool, joined: bool) -> bool:
-    """Whether a value is no sign or code, and as long as a key, or mixed as a password is: told for little."""
+    """Whether a value begins as no sign does, is no code and is mixed: told for little."""
     if value[0] in "=:|>,;)" or (joined and _CODE_SIGN.search(value)):
         return False
-    value = unquoted(value)
+    return is_mixed(unquoted(value), password=password)
+
+
+def is_mixed(value: str, *, password: bool) -> bool:
+    """Whether a value is as long as a key, or has a digit or sign as every shorter password has."""
     return len(value) >= values.RANDOM_CHARS or (password and STRONG.search(value) is not None)
 
 
