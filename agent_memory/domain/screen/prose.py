@@ -9,7 +9,7 @@ from typing import NamedTuple
 from agent_memory.domain.screen import names, values
 from agent_memory.domain.screen.locators import Locator, signs
 from agent_memory.domain.screen.prose_values import STRONG, is_mixed, is_secret, may_be_secret, unquoted
-from agent_memory.domain.screen.rules import Spend, Structure, Window, at_once
+from agent_memory.domain.screen.rules import Spend, Structure, Window
 from agent_memory.domain.screen.search import Search, Spans
 from agent_memory.domain.screen.words import (
     ANNOUNCE_OTHERS,
@@ -76,7 +76,7 @@ _UNITS = re.compile(
     r"mois|zn|симв|位|天|个|個|字|文字|자|年|月|日|分|次|小时))"
 )
 _REVERSED = re.compile(
-    r"(?i)(?<![^\s\"'`“„«])(?P<value>[^\s\"'`“„«]{6,})[\"'`”»]?\s+(?:is|as|ist|als|est|comme|es|como|é|è|come|это|"
+    r"(?i)(?<![^\s\"'`“„«])(?P<value>[^\s\"'`“„«]{6,}+)[\"'`”»]?\s+(?:is|as|ist|als|est|comme|es|como|é|è|come|это|"
     r"как)\s+[^\n.;:]{0,40}$"
 )
 
@@ -106,9 +106,10 @@ def _word(word: str) -> _Word:
     )
 
 
-# Microseconds, about, at most: to find the announcing words of a place, to hear what one announces, and to find the
-# verbs behind it.
-WORDS_COST, WORD_COST, VERBS_COST = 6, 6, 11
+REVERSED_COST = 14  # microseconds, about, at most: to look before an announcing word
+# Microseconds, about, at most: to find the announcing words of a place, to hear what one announces, to find the verbs
+# behind it, and to look behind each.
+WORDS_COST, WORD_COST, VERBS_COST, VERB_COST = 6, 7, 10, 4
 VALUE_COST = 20  # where it is not known beforehand how long it is
 
 
@@ -192,6 +193,7 @@ def _is_stated(said: _Said, spend: Spend) -> bool:
         return False
     spend(VERBS_COST)
     ends = _verb_ends(said.clause)
+    spend(VERB_COST * len(ends))
     for end, says in [(0, False), *((end, True) for end in ends)]:
         if said.plural and said.rest[end:].strip()[:6].isdigit():
             return False
@@ -201,7 +203,7 @@ def _is_stated(said: _Said, spend: Spend) -> bool:
             spend(values.cost_of(value))
             if _states(said, value, said.rest[found.end() :], says):
                 return not _ABOUT(said.rest[:end])  # nor would any value behind it be one
-    words = (word.strip(_QUOTES) for word in said.clause[:48].split() if len(word) >= 8)
+    words = [word.strip(_QUOTES) for word in said.clause[:48].split() if len(word) >= 8]
     typed = next(filter(values.is_typed_password, words), None)
     if typed and (said.password or typed == said.clause.split()[0].strip(_QUOTES)):
         return not _ABOUT(said.rest[: max(ends, default=0)])
@@ -214,9 +216,10 @@ def _told_end(rest: str) -> int:
 
 
 def _states(said: _Said, value: str, tail: str, says: bool) -> bool:
-    bare = value.rstrip(_ENDS)
-    if (values.is_hex(bare) or values.is_uuid(bare)) and _SPECIFIC.search(said.announced):
-        return True
+    if len(value) >= values.RANDOM_CHARS:
+        bare = value.rstrip(_ENDS)
+        if (values.is_hex(bare) or values.is_uuid(bare)) and _SPECIFIC.search(said.announced):
+            return True
     value = unquoted(value)
     return not (value.isdigit() and _UNITS.match(tail)) and is_secret(value, says, said.password, said.joined)
 
@@ -266,12 +269,14 @@ def _is_phrase(value: str) -> bool:
     return 3 <= len(words) <= 10 and not any(word in STOP_WORDS for word in words)
 
 
-def _reversed(place: Window) -> str | None:
+def _reversed(place: Window, spend: Spend) -> str | None:
     text = place.text + _CLAUSE.match(place.after).group()  # type: ignore[union-attr]  # it matches nothing, too
     for start, end in announced_in(text, 0):
+        spend(REVERSED_COST)
         found = _REVERSED.search(text[max(0, start - 140) : start])
         if found:
             value = found.group("value")
+            spend(values.cost_of(value))
             password = _word(text[start:end]).password
             signs = re.search(r"\d", value) is not None and re.search(r"[A-Za-z]", value) is not None
             if signs and len(value) >= 8 and not values.names_itself(value) and is_secret(value, True, password, False):
@@ -344,9 +349,9 @@ REVERSED = Structure(
             rb"[ \t]*+[^\s0-9]{0,100}+[0-9]\S{0,60}+",
         ),
     ),
-    at_once(_reversed),
+    _reversed,
     {},
     ("use Tundra{dig4}x as the admin password", "`{an32}` is the new api key"),
     ("v2.1.0 is the token service", "4f2c91d is the commit for the token fix"),
-    cost=15,
+    cost=10,
 )

@@ -55,10 +55,10 @@ def _looks_secret(value: str, says: bool, password: bool, joined: bool) -> bool:
         return False  # told first, for all that follows takes four times as long
     if len(value) < values.RANDOM_CHARS and not STRONG.search(value):
         return False
-    shape = values.look(value)
-    if shape < Look.STATED or values.is_measure(value) or values.is_code(value):
+    if values.is_measure(value) or "//" in value[:12]:
         return False
-    if "//" in value[:12] or _NO_SECRET(value):
+    shape = values.look(value)
+    if shape < Look.STATED or values.is_code(value) or _NO_SECRET(value):
         return False
     digit = re.search(r"\d", value) is not None
     if password:
