@@ -31,7 +31,7 @@ MAX_COST = 52_000
 # 80,000, and is kept.
 FIELD_CHARS = 16 << 10
 FIELD_COST = 2 * MAX_COST
-PLACE_COST = 2  # of a place, beside the trying of its locators and the judging
+PLACE_COST = 3  # of a place, beside the trying of its locators and the judging
 LONG_BYTES = 64  # of a place, for each microsecond more
 SHAPE_COST = 20  # of looking for one shape in a block
 _UNASKED = ""  # no pattern's name
