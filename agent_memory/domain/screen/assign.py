@@ -6,9 +6,10 @@ from typing import NamedTuple
 from agent_memory.domain.screen import names, values
 from agent_memory.domain.screen.locators import Locator
 from agent_memory.domain.screen.names import Promise
-from agent_memory.domain.screen.rules import Spend, Structure, Window
+from agent_memory.domain.screen.rules import Structure, Window
 from agent_memory.domain.screen.values import Look
 from agent_memory.domain.screen.words import IN_NAMES, NAMED, STOP_WORDS, word_set
+from agent_memory.domain.screen.work import Spend
 
 _NAME_BACKWARDS = re.compile(r"[\w.$@/\-\[\]]*")
 _HEAD = re.compile(r"[\w.\-]*")
@@ -285,6 +286,7 @@ STRUCTURE = Structure(
             IN_NAMES,
             NAMED + rb"[\w.\x80-\xff-]{1,120}+"
             rb"(?:[ \t]*+[\"'`*_\])}]*+[ \t]*+(?:[=-]>|<<<|:?={1,3}|::?|\||\xe2\x86\x92|[\"'],|(?<=[\"']),)|>)",
+            cost=1,
         ),
     ),
     _judge,

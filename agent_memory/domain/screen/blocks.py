@@ -6,10 +6,11 @@ from agent_memory.domain.screen import names, values
 from agent_memory.domain.screen.assign import SHORTEST, named_value, value_at
 from agent_memory.domain.screen.locators import Locator, backwards
 from agent_memory.domain.screen.names import Promise
-from agent_memory.domain.screen.rules import Spend, Structure, Window, at_once
+from agent_memory.domain.screen.rules import Structure, Window, at_once
 from agent_memory.domain.screen.urls import is_stated
 from agent_memory.domain.screen.values import Look
 from agent_memory.domain.screen.words import IN_NAMES, NAME_WORD, NAMED
+from agent_memory.domain.screen.work import Spend
 
 _OF_CODE = re.compile(r"[\"'(){}=]")
 _FIELD = re.compile(
@@ -125,6 +126,7 @@ TABLE = Structure(
             IN_NAMES,
             NAMED + rb"[^\n:=]{1,300}+\n"
             rb"(?:[ \t]*+\|?[ \t]*+:?--[-:| \t]*+\n|[^\n|:=][^\n|:=,;\t]{0,200}+[,;\t])",
+            cost=1.4,
         ),
     ),
     _table,
@@ -150,7 +152,7 @@ LINE = Structure(
      "requests.get(url, auth=('svc', 'Wdo#{dig4}re'))", "db.lan:5432:memo:memo:Tundra{dig4}"),
     ("auth=('user', 'password')", "12:30:45:00:ok"),
     shape=rb"(?m:^)[\w.*-]+:(?:\d{2,5}|\*):[\w*-]+:[\w*.-]+:",
-    cost=7,
+    cost=14,
 )  # fmt: skip
 HEADING = Structure(
     "heading",

@@ -135,7 +135,7 @@ TOOL = Structure(
         "docker run -p 127.0.0.1:8080:80 app:1.2",
         "curl -u admin:$PW x",
     ),
-    cost=10,
+    cost=20,
 )
 FLAG = Structure(
     "credential-flag",

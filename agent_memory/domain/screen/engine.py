@@ -3,38 +3,33 @@
 import functools
 import itertools
 import re
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from agent_memory.domain.screen import blocks, commands, headers, phrases, prose, urls, values
 from agent_memory.domain.screen.assign import STRUCTURE as ASSIGNMENT
 from agent_memory.domain.screen.locators import Finder
-from agent_memory.domain.screen.rules import Rule, Structure, Window, is_live, window
+from agent_memory.domain.screen.rules import Rule, Structure, is_live, window
 from agent_memory.domain.screen.tokens import SHARED_SHAPES, VENDOR_TOKENS
 from agent_memory.domain.screen.views import (
     BLOB_PATTERN,
     MARKER_PATTERN,
     MAX_BLOBS,
-    TooDense,
     View,
     decoded_text,
+    folds,
     readings,
 )
 from agent_memory.domain.screen.words import word_set
+from agent_memory.domain.screen.work import TooDense, Work
 
 MARKER = "store-marker"  # not the marker itself: the audit row that names the pattern would carry it
 TOO_DENSE = "too-dense"
-# What a text may cost, in microseconds, about. A text of more is refused, so that hostile text cannot buy time.
-MAX_COST = 52_000
-# A field of a record holds no more characters, and may cost more: a page of nothing but placeholders is as dense as
-# 80,000, and is kept.
-FIELD_CHARS = 16 << 10
-FIELD_COST = 2 * MAX_COST
-PLACE_COST = 3  # of a place, beside the trying of its locators and the judging
+# Microseconds, about: of a place, beside the trying of its locators and the judging, and more where other letters than
+# ASCII stand in a text; of looking for one shape in a block; and of judging a token.
+PLACE_COST, DECODE_COST, SHAPE_COST, TOKEN_COST = 2.5, 2, 70, 5
 LONG_BYTES = 64  # of a place, for each microsecond more
-SHAPE_COST = 20  # of looking for one shape in a block
-_UNASKED = ""  # no pattern's name
 Kind = Rule | Structure
 Place = tuple[Kind, int, int]  # what may stand there, its first offset and its end
 # What RE2 may keep of one compiled automaton; with too little it forgets states over and over, and is fifty times
@@ -91,22 +86,6 @@ class Hit:
     start: int
     end: int
     plain: bool
-
-
-@dataclass(slots=True)
-class Work:
-    """How much a screening did; the tests bound it, for times differ from machine to machine."""
-
-    cost: int = 0
-    most: int = MAX_COST
-    bounded: bool = True
-    judged: dict[tuple[str, Window], str | None] = field(default_factory=dict)  # a text repeats itself: once is enough
-
-    def spend(self, cost: int) -> None:
-        """Count what something will cost. Raises: TooDense: no text may cost so much; it is not counted then."""
-        if self.bounded and self.cost + cost > self.most:
-            raise TooDense
-        self.cost += cost
 
 
 class Places:
@@ -171,7 +150,6 @@ class Screen:
         """Every refusal in a text, the text as sent first. Not `bounded`, it is read to its end whatever it costs."""
         work = work or Work()
         work.bounded = bounded
-        work.most = MAX_COST if len(text) > FIELD_CHARS else FIELD_COST
         try:
             yield from self._hits(text, work)
         except TooDense:
@@ -180,19 +158,28 @@ class Screen:
     def _hits(self, text: str, work: Work) -> Iterator[Hit]:
         for view in readings(text, self.decoded_blobs, work.spend):
             data = view.data
+            cost = PLACE_COST + (0 if data.isascii() else DECODE_COST)
             places = []
             for place in self.places.of(view, work):
-                work.spend(PLACE_COST + (place[2] - place[1]) // LONG_BYTES)
+                work.spend(cost + (place[2] - place[1]) // LONG_BYTES)
                 places.append(place)
             for rule, start, end in places:
-                if isinstance(rule, Rule) and _is_token(rule, data, start, end):
+                if isinstance(rule, Rule) and _is_token(rule, data, start, end, work):
                     yield _hit(rule.name, start, end, view)
-            shown = data.decode() if data.isascii() else data
-            for structure, start, end in places:
-                if isinstance(structure, Structure):
-                    name = _judged(structure, window(shown, start, end, joined=view.joined), work)
-                    if name is not None:
-                        yield _hit(name, start, end, view)
+            try:
+                yield from self._stated(view, places, work)
+            except TooDense:
+                if not view.joined:  # the last: a page of nothing but names and values is seldom wrapped inside one
+                    raise
+
+    def _stated(self, view: View, places: Iterable[Place], work: Work) -> Iterator[Hit]:
+        shown = view.data.decode() if view.data.isascii() else view.data
+        for structure, start, end in places:
+            if isinstance(structure, Structure):
+                work.spend(structure.cost)
+                name = structure.judge(window(shown, start, end, joined=view.joined), work.spend)
+                if name is not None:
+                    yield _hit(name, start, end, view)
 
     def decoded_blobs(self, data: bytes) -> str:
         """The texts that stand in base64 inside a text, one a line."""
@@ -202,19 +189,11 @@ class Screen:
         return "\n".join(blob for blob in found if blob is not None)
 
 
-def _is_token(rule: Rule, data: bytes, start: int, end: int) -> bool:
+def _is_token(rule: Rule, data: bytes, start: int, end: int, work: Work) -> bool:
+    work.spend(TOKEN_COST)
     if rule.vendor and (data[end : end + 1] == b"+" or data[start - 1 : start] == b"+"):
         return False  # three letters and luck, inside base64
     return token_is_live(rule.name, data[start:end].decode("utf-8", "ignore"))
-
-
-def _judged(structure: Structure, place: Window, work: Work) -> str | None:
-    asked = (structure.name, place)
-    verdict = work.judged.get(asked, _UNASKED)
-    if verdict is _UNASKED:
-        work.spend(structure.cost)
-        verdict = work.judged[asked] = structure.judge(place, work.spend)
-    return verdict
 
 
 _PUBLIC_PREFIXES = word_set(
@@ -264,4 +243,5 @@ def compile_screen(rules: tuple[Rule, ...] = TOKEN_RULES, structures: tuple[Stru
 @functools.lru_cache(maxsize=1)
 def default() -> Screen:
     """The whole rule table, compiled on first use and kept: it is constant data, not state."""
+    folds()  # here, so that no text waits for it
     return compile_screen()

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
+from agent_memory.domain.screen.work import Spend
+
 CHUNK_BYTES = 16384  # of a text whose signs are looked up at once: hostile text is refused before it is read whole
 BEHIND_BYTES = 160  # how far a locator looks back from its sign
 
@@ -28,7 +30,7 @@ class Locator:
     pattern: bytes
     before: bytes | None = None
     reach: int = 512
-    cost: int = 1
+    cost: float = 0.6
 
 
 class Located(Protocol):
@@ -80,7 +82,7 @@ class _Way(NamedTuple):
     match: Match
     before: Match | None
     reach: int
-    cost: int
+    cost: float
 
 
 Ways = tuple[_Way, ...]
@@ -114,9 +116,7 @@ class Finder(Generic[Kind]):
         self._plain: Any = BytesAhoCorasick(plain, implementation=Implementation.DFA)
         self._others: Any = BytesAhoCorasick(others, implementation=Implementation.DFA)
 
-    def places(
-        self, data: bytes, skipped: Iterable[int], spend: Callable[[int], None]
-    ) -> Iterator[tuple[Kind, int, int]]:
+    def places(self, data: bytes, skipped: Iterable[int], spend: Spend) -> Iterator[tuple[Kind, int, int]]:
         """Every place of every kind but some, with its first and its last offset; those of one kind do not overlap.
 
         `skipped` are the numbers of kinds not to be looked for. `spend` hears what it will cost to try the patterns of

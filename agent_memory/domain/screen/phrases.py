@@ -4,9 +4,10 @@ import re
 
 from agent_memory.domain.screen import values
 from agent_memory.domain.screen.locators import Locator, ended, signs
-from agent_memory.domain.screen.rules import Spend, Structure, Window
+from agent_memory.domain.screen.rules import Structure, Window
 from agent_memory.domain.screen.values import Look
 from agent_memory.domain.screen.words import STOP_WORDS
+from agent_memory.domain.screen.work import Spend
 
 _LOGIN = re.compile(r"(?<![\w/.-])(?:[\w.@-]{2,32})\s?[/:|]\s?[\"'`]?(?P<value>[^\s\"'`]{6,64})")
 _KINDS = tuple(map(re.compile, (r"[a-z]", r"[A-Z]", r"\d", r"[^\w./:-]")))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from agent_memory.domain.screen import names, values
 from agent_memory.domain.screen.locators import Locator, signs
 from agent_memory.domain.screen.prose_values import STRONG, is_mixed, is_secret, may_be_secret, unquoted
-from agent_memory.domain.screen.rules import Spend, Structure, Window
+from agent_memory.domain.screen.rules import Structure, Window
 from agent_memory.domain.screen.search import Search, Spans
 from agent_memory.domain.screen.words import (
     ANNOUNCE_OTHERS,
@@ -22,6 +22,7 @@ from agent_memory.domain.screen.words import (
     PASSWORD_TEXT,
     STOP_WORDS,
 )
+from agent_memory.domain.screen.work import Spend
 
 # The verb or sign that says "and this is it". A few words may stand before it ("for the printer web page").
 _SAYS = Spans(
@@ -307,9 +308,9 @@ STATED = Structure(
     "statement",
     (
         Locator(ANNOUNCE_WORDS, _A_WORD + _TO_VALUE, cost=2),
-        Locator(ANNOUNCE_OTHERS, _TO_VALUE, cost=2),
+        Locator(ANNOUNCE_OTHERS, _TO_VALUE, cost=3),
         Locator(("wpa2 key", "wpa2-key"), rb"wpa2" + _TO_VALUE),
-        Locator(("key",), rb"(?=" + _A_KEY + rb")" + _TO_VALUE, KEY_OWNER),
+        Locator(("key",), rb"(?=" + _A_KEY + rb")" + _TO_VALUE, KEY_OWNER, cost=1.2),
         Locator(OWNED_CODES, _TO_VALUE),
     ),
     _stated,

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from agent_memory.domain.screen import values
 from agent_memory.domain.screen.locators import Locator
+from agent_memory.domain.screen.work import Spend
 
 BEFORE_BYTES = 120  # how far a judge looks back from its place
 AFTER_BYTES = 400  # and ahead: longer than any password, short enough that a place costs microseconds
@@ -54,7 +55,6 @@ def _text(part: bytes | str) -> str:
     return part if isinstance(part, str) else part.decode("utf-8", "ignore")
 
 
-Spend = Callable[[int], None]  # hears the microseconds, about, that something will take at most, before it is done
 Judge = Callable[[Window, Spend], str | None]
 
 

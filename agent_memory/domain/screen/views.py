@@ -16,6 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from agent_memory.domain.screen.nearby import GAP, stretches
+from agent_memory.domain.screen.work import Spend, TooDense
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,10 +29,11 @@ MAX_UNDONE = 1 << 16
 # What stands around the disguises of one text and is read beside it. Where more does, the text is disguised as a whole
 # (a JSON string, HTML, a log whose lines all may be wrapped keys), and no reading can be had twice.
 MAX_NEAR_BYTES = 320 << 10
-# Microseconds, about: of a KiB to look for disguises, to undo them, to join its lines, to read it for everything and
-# for tokens only; and of a stretch around a disguise.
-SCAN_COST, UNDO_COST, JOIN_COST, READ_COST, TOKENS_COST, STRETCH_COST = 8, 25, 20, 8, 6, 6
-ESCAPE_COST = 2  # of each different escape
+# Microseconds, about: of a KiB to look for disguises, to fold its look-alikes and to look for its escapes (both once a
+# round), to join its lines, to read it for everything and for tokens only; of an escape, of each different one, and of
+# a stretch around a disguise.
+SCAN_COST, FOLD_COST, SPLIT_COST, JOIN_COST, READ_COST, TOKENS_COST = 8, 8, 5, 20, 9, 6
+ESCAPE_COST, NEW_ESCAPE_COST, STRETCH_COST = 0.25, 2, 6
 MAX_BACKSLASHES = 4  # before one escape: quoted twice over
 MAX_BLOBS = 512  # base64 runs decoded per text; a text of more is data, whose first runs say what it is
 
@@ -65,10 +67,6 @@ _BREAK = re.compile(r"\n(?<=[A-Za-z0-9_\-+/=.%~!:*&?^]\n)(?=[A-Za-z0-9_\-+/=.%~!
 _CONTINUED = ("\\\n", '"\n"', "'\n'", '" +\n"', "' +\n'", '" .\n"', "' .\n'", '"\n+"', '" \n"', '",\n"', "',\n'")
 
 
-class TooDense(ValueError):
-    """The text holds more disguises or places than any honest one; it can only be refused."""
-
-
 @dataclass(frozen=True, slots=True)
 class View:
     """One reading of a text, in UTF-8. `plain` is the text as sent; `joined` has its lines joined, so its values need
@@ -80,8 +78,8 @@ class View:
     tokens_only: bool = False
 
 
-def readings(text: str, decode_blobs: Callable[[bytes], str], spend: Callable[[int], None]) -> Iterator[View]:
-    """Readings of a text, the text as sent first; the later ones hold only what stands around a disguise.
+def readings(text: str, decode_blobs: Callable[[bytes], str], spend: Spend) -> Iterator[View]:
+    """Readings of a text, the text as sent first and the joined one last; they hold only what stands around a disguise.
 
     `decode_blobs` answers the texts that stand in base64 inside a text, joined by newlines; `spend` hears in the
     engine's units what it costs to build a reading, before it is built.
@@ -95,21 +93,21 @@ def readings(text: str, decode_blobs: Callable[[bytes], str], spend: Callable[[i
         spend(_kib(READ_COST, data))
         yield View(data, plain=True)
     near = data if whole else near
-    spend(_kib(UNDO_COST + READ_COST, near))
+    spend(_kib(READ_COST, near))
     opened = _changed(near, partial(undisguised, spend=spend))
     if opened or whole:
         yield View(opened or data)
     known = [opened or data] if whole else [data, opened]
+    blobs = "\n".join(filter(None, map(decode_blobs, known))).encode()
+    spend(_kib(READ_COST, blobs))
+    if blobs:
+        yield View(undisguised(blobs.decode(), spend).encode())
     near = GAP.join(stretches(each, _broken()) for each in known if each)
     tokens_only = len(near) > MAX_NEAR_BYTES
     spend(_kib(JOIN_COST + (TOKENS_COST if tokens_only else READ_COST), near) + STRETCH_COST * near.count(GAP))
     joined = _changed(near, _joined)
     if joined:
         yield View(joined, joined=True, tokens_only=tokens_only)
-    blobs = "\n".join(filter(None, map(decode_blobs, known))).encode()
-    spend(_kib(UNDO_COST + READ_COST, blobs))
-    if blobs:
-        yield View(undisguised(blobs.decode(), spend).encode())
 
 
 def _kib(cost: int, data: bytes) -> int:
@@ -165,16 +163,16 @@ def _joined(text: str) -> str:
 
 
 @functools.lru_cache(maxsize=1)
-def _folds() -> "npt.NDArray[np.uint32]":
+def folds() -> "npt.NDArray[np.uint32]":
     """What each character up to the last that is disguised stands for, by code point."""
     import numpy as np
 
     looks = {char: ord(unicodedata.normalize("NFKC", char)) for char in _members(f"{_WIDE}{_LETTERS}{_SPACES}")}
     looks |= dict.fromkeys(_members(_HYPHENS), ord("-"))
     looks |= dict.fromkeys(_members(_INVISIBLE), _GONE)
-    folds = np.arange(ord(max(looks)) + 1, dtype=np.uint32)
-    folds[[*map(ord, looks)]] = [*looks.values()]
-    return folds
+    table = np.arange(ord(max(looks)) + 1, dtype=np.uint32)
+    table[[*map(ord, looks)]] = [*looks.values()]
+    return table
 
 
 def _members(ranges: str) -> list[str]:
@@ -189,20 +187,21 @@ def _folded(text: str) -> str:
         return text
     import numpy as np  # here and not above: a start that screens nothing need not pay for it
 
-    folds = _folds()
+    table = folds()
     codes = np.array(np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32))
-    known = np.flatnonzero((codes >= 0x80) & (codes < len(folds)))
-    codes[known] = folds[codes[known]]
+    known = np.flatnonzero((codes >= 0x80) & (codes < len(table)))
+    codes[known] = table[codes[known]]
     return str(codes[codes != _GONE].tobytes(), "utf-32-le", "surrogatepass")
 
 
-def undisguised(text: str, spend: Callable[[int], None]) -> str:
+def undisguised(text: str, spend: Spend) -> str:
     """The text with escapes decoded, invisible characters removed and look-alikes folded to ASCII.
 
     Raises: TooDense: more than `MAX_UNDONE` escapes, or more different ones than `spend` allows.
     """
     left = MAX_UNDONE
     for _ in range(MAX_ROUNDS):
+        spend(len(text) * ((0 if text.isascii() else FOLD_COST) + SPLIT_COST) >> 10)
         nested, text = False, _folded(text)
         for escape in _ESCAPES:
             pieces = escape.split(text, left)
@@ -210,7 +209,7 @@ def undisguised(text: str, spend: Callable[[int], None]) -> str:
             if left <= 0:
                 raise TooDense
             found = set(pieces[1::2])
-            spend(ESCAPE_COST * len(found))
+            spend(ESCAPE_COST * (len(pieces) // 2) + NEW_ESCAPE_COST * len(found))
             known = {piece: _unescape(piece) for piece in found}
             nested = nested or any(_DISGUISED.search(new) for old, new in known.items() if new != old)
             pieces[1::2] = [known[piece] for piece in pieces[1::2]]

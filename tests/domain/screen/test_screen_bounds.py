@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agent_memory.domain.records import CONTENT_MAX_BYTES
 from agent_memory.domain.screen import engine, explain, screen_text, screened, views
+from agent_memory.domain.screen.work import MAX_COST, Work
 
 # Words of ordinary sentences, credential words among them: prose about passwords is not a password.
 WORDS = {
@@ -49,10 +51,10 @@ PIECES = ["password", "=", ":", "token", "://", "@", "%41", "&#x41;", "\\u0041",
 @given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=4), st.sampled_from([200, 4000]))
 @settings(max_examples=200, deadline=None)
 def test_repeated_pieces_stay_within_the_budget(pieces: list[str], times: int) -> None:
-    work = engine.Work()
+    work = Work()
     for _ in engine.default().hits("".join(pieces) * times, work):
         pass
-    assert work.cost <= work.most
+    assert work.cost <= MAX_COST
 
 
 @pytest.mark.parametrize("lone", ["\ud800", "x\udfff password: y", "\x00", "\U0001f600"])
@@ -62,40 +64,40 @@ def test_odd_characters_do_not_raise(lone: str) -> None:
 
 def test_a_text_too_dense_to_read_is_refused() -> None:
     source = random.Random(1)
-    dense = "\n".join(f"token{source.random()}: <x>" for _ in range(engine.MAX_COST))
+    dense = "\n".join(f"token{source.random()}: <x>" for _ in range(MAX_COST))
     assert screen_text(dense) == engine.TOO_DENSE
     found = {each.pattern: each.line for each in explain(dense + "\npostgres://memo:" + "Lantern4147" + "@db/memo")}
     # A person who looks is told of what stands behind the bound, too.
-    assert found["url-password"] == engine.MAX_COST + 1
+    assert found["url-password"] == MAX_COST + 1
     assert found.keys() == {engine.TOO_DENSE, "url-password"}
 
 
 def test_signs_alone_count_too() -> None:
     """Nothing here may be a credential, and to find that out takes time."""
-    work = engine.Work()
+    work = Work()
     signs = "pass " * 4_000  # more than a field holds, and far from the bound
     assert next(engine.default().hits(signs, work), None) is None
-    assert work.cost > 4 * 4_000
-    assert screen_text("pass " * engine.MAX_COST) == engine.TOO_DENSE
+    assert work.cost > 2 * 4_000
+    assert screen_text("pass " * MAX_COST) == engine.TOO_DENSE
 
 
 @pytest.mark.parametrize(
     "line",
     [
         "password for host{n}: see vault, token {n} expired, key={n}\n",
-        "key={n}&lt;\n",
+        "set key={n}&lt; in the file that holds the others\n",
         "pw{n}=<x> ",
         "# the token of host{n} is in the vault\nSMTP_PASSWORD=<password>\nAPI_KEY=your-api-key-here\nTOKEN_{n}=\n",
         "  host{n}-password: REPLACE_ME_{n}\n  host{n}-token: <token>\n  host{n}-key: <key>\n",
         '  "password.reset.token.{n}": "Reset your password with token {n}",\n',
         '  "login.password.{n}": "Пароль для host{n}",\n  "token.expired": "Токен истёк, ключ {n}",\n',
         "- Set the API key of {n} with `--api-key <key>`; the password is `<your-password>`, the token `<token>`.\n",
-        '{{\\"token\\": \\"<x>\\", \\"key\\": {n}, \\"password\\": \\"***\\"}}\\n',
+        '{{\\"at\\": \\"10:00:{n}\\", \\"token\\": \\"<x>\\", \\"password\\": \\"***\\"}}\\n',
         "10:00:{n} INFO auth: token refreshed for user host{n}, session=<hidden> key={n}\n",
     ],
 )
 def test_a_field_of_nothing_but_placeholders_is_read_to_its_end(line: str) -> None:
-    text = "".join(line.format(n=n) for n in range(10, 4000))[: engine.FIELD_CHARS - 40]
+    text = "".join(line.format(n=n) for n in range(10, 4000))[: CONTENT_MAX_BYTES - 40]
     assert screen_text(text) is None
     assert screen_text(text + "\nsee postgres://memo:" + "Lantern4147" + "@db/memo") == "url-password"
 
@@ -103,7 +105,7 @@ def test_a_field_of_nothing_but_placeholders_is_read_to_its_end(line: str) -> No
 @pytest.mark.parametrize("piece", ["token='{n}%41secret: \" é", "login='aB{n}|", "пароль>k{n}.x(‐", "pin:0x{n}\u200b"])
 def test_a_field_made_to_take_long_is_refused(piece: str) -> None:
     """Each glues to one another values that must be judged, and takes longer than any page written to be read."""
-    text = "".join(piece.format(n=n) for n in range(10, 4000))[: engine.FIELD_CHARS]
+    text = "".join(piece.format(n=n) for n in range(10, 4000))[:CONTENT_MAX_BYTES]
     assert screen_text(text) == engine.TOO_DENSE
 
 

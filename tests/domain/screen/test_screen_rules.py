@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from agent_memory.domain.screen import engine, names, screen_text, views
 from agent_memory.domain.screen.locators import CHUNK_BYTES, Locator
 from agent_memory.domain.screen.rules import Rule, Structure
+from agent_memory.domain.screen.work import Work
 from support.screen_examples import filled
 
 CASES: list[tuple[str, str, bool]] = [
@@ -108,7 +109,7 @@ def test_the_word_that_comes_first_announces_whatever_its_script() -> None:
 def test_a_reading_is_looked_through_for_what_holds_in_it(joined: bool, tokens_only: bool) -> None:
     text = "\n\n".join(filled(kind.refuses[0]) for kind in (*engine.TOKEN_RULES, *engine.STRUCTURES))
     view = views.View(text.encode(), joined=joined, tokens_only=tokens_only)
-    found = {kind.name for kind, _, _ in engine.default().places.of(view, engine.Work(bounded=False))}
+    found = {kind.name for kind, _, _ in engine.default().places.of(view, Work(bounded=False))}
     across = {"assignment", "authorization", "cookie", "userinfo", "capability-url", "statement"}
     structures = {structure.name for structure in engine.STRUCTURES}
     assert found & structures == (set() if tokens_only else across if joined else structures)
