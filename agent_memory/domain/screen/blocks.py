@@ -9,7 +9,7 @@ from agent_memory.domain.screen.names import Promise
 from agent_memory.domain.screen.rules import Structure, Window, at_once
 from agent_memory.domain.screen.urls import is_stated
 from agent_memory.domain.screen.values import Look
-from agent_memory.domain.screen.words import IN_NAMES, NAME_WORD, NAMED
+from agent_memory.domain.screen.words import IN_NAMES, NAMED
 from agent_memory.domain.screen.work import Spend
 
 _OF_CODE = re.compile(r"[\"'(){}=]")
@@ -108,15 +108,19 @@ def _snmp(place: Window) -> str | None:
 
 PAIR = Structure(
     "field-pair",
-    (),
+    (
+        Locator(
+            IN_NAMES,
+            rb"[\w.\x80-\xff-]{1,64}+[\"']?",
+            rb"[\w.\x80-\xff-]{0,64}+[\"']?[ \t]{0,8}[:= >][ \t]{0,8}[\"']?"
+            rb"(?:" + backwards("name|key|id|variable|field|setting|label") + rb"|\w{0,16}marap)",
+        ),
+    ),
     _pair,
     {},
     ("- name: DB_PASSWORD\n  value: Xy{an12}", '<add key="SmtpPassword" value="Tn{an10}" />',
      'variable "db_password" {\n  type = string\n  default = "Xy{an12}"\n}'),
     ("- name: DB_PASSWORD\n  valueFrom:\n    secretKeyRef:\n      name: pg",),
-    shape=rb"(?:name|key|id|variable|param\w*|field|setting|label)[\"']?[ \t]*[:= >][ \t]*[\"']?[\w.\x80-\x{10ffff}-]*"
-    + NAME_WORD
-    + rb"[\w.\x80-\x{10ffff}-]*[\"']?",
     cost=5,
 )  # fmt: skip
 TABLE = Structure(

@@ -18,12 +18,9 @@ _NAMES = (
     "токен Токен секрет 密码 密碼 口令 密钥 密鑰 秘钥 令牌 凭证 パスワード 暗証 トークン 鍵 キー "
     "비밀번호 암호 토큰 키"
 )
-# Signs of names, and an alternation of the words for a pattern that looks for them inside.
+# Signs of names.
 IN_NAMES = (*signs(_NAMES), *ended("auth code pw pin puk otp sid sig sas pat pats irk ltk"))
 NAMED = rb"(?!(?:(?<=<)|(?<=</))code\b)"  # what a name begins with; the tags of HTML are no code of anything
-NAME_WORD: bytes = (
-    rf"(?:{'|'.join(signs(_NAMES))}|auth|code|pw|pin|puk|otp|sid|sig|sas|pat(?:s?\b|[_0-9])|irk|ltk)".encode()
-)
 # Words of prose that announce a password: any stated value after them is refused.
 ANNOUNCE_STRONGLY = (
     r"password|passwd|passwort|passphrase|passcode|pass-phrase|pw|pwd|psk|kennwort|losungswort|wachtwoord|"
