@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from agent_memory.domain.screen import engine
 from agent_memory.domain.screen.engine import MARKER
+from agent_memory.domain.screen.work import Work
 
 SPANS_MOST = 10  # disguised patterns of a text whose lines are looked for: each takes a few dozen screenings
 
@@ -46,8 +47,9 @@ def explain(text: str, *, bounded: bool = False) -> list[Explanation]:
     A text too dense to be judged within bounds is read to its end all the same, for the person who looks; `bounded` it
     is not, and the answer is what the server would say.
     """
-    hits = list(engine.default().hits(text))
-    if not bounded and any(hit.pattern == engine.TOO_DENSE for hit in hits):
+    work = Work()
+    hits = list(engine.default().hits(text, work))
+    if not bounded and work.exceeded:
         hits += engine.default().hits(text, bounded=False)
     plain = {(hit.start, hit.end, hit.pattern) for hit in hits if hit.plain}
     at = _characters(text, {offset for start, end, _ in plain for offset in (start, end)})

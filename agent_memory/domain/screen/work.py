@@ -20,9 +20,11 @@ class Work:
 
     cost: float = 0
     bounded: bool = True
+    exceeded: bool = False  # something was not done, for it would have cost too much
 
     def spend(self, cost: float) -> None:
         """Count what something will cost. Raises: TooDense: no text may cost so much; it is not counted then."""
         if self.bounded and self.cost + cost > MAX_COST:
+            self.exceeded = True
             raise TooDense
         self.cost += cost

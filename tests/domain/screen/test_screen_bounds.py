@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from agent_memory.domain.records import CONTENT_MAX_BYTES
 from agent_memory.domain.screen import engine, explain, screen_text, screened, views
 from agent_memory.domain.screen.work import MAX_COST, Work
+from support.screen_examples import filled
 
 # Words of ordinary sentences, credential words among them: prose about passwords is not a password.
 WORDS = {
@@ -100,6 +101,16 @@ def test_a_field_of_nothing_but_placeholders_is_read_to_its_end(line: str) -> No
     text = "".join(line.format(n=n) for n in range(10, 4000))[: CONTENT_MAX_BYTES - 40]
     assert screen_text(text) is None
     assert screen_text(text + "\nsee postgres://memo:" + "Lantern4147" + "@db/memo") == "url-password"
+
+
+@pytest.mark.parametrize(("entries", "told"), [(30, True), (300, False)])
+def test_what_is_wrapped_in_a_page_is_found_unless_the_page_is_nothing_but_names(entries: int, told: bool) -> None:
+    """Its joined reading comes last; a person who looks is told all the same."""
+    page = "".join(f"  host{n}-password: REPLACE_ME_{n}\n  host{n}-key: <key{n}>\n" for n in range(100, 100 + entries))
+    key = filled("{an40}")
+    text = f"{page}\n\nacme_api_key: {key[:7]}\n{key[7:]}\n"
+    assert (screen_text(text) == "named-key") is told
+    assert "named-key" in {found.pattern for found in explain(text)}
 
 
 @pytest.mark.parametrize("piece", ["token='{n}%41secret: \" é", "login='aB{n}|", "пароль>k{n}.x(‐", "pin:0x{n}\u200b"])
