@@ -25,6 +25,8 @@ FILLERS = {
     "cjk": "密码是新的", "emoji": "\U0001f600", "spaces": " ", "base64": "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo",
     "signs": "=\"':@%", "code": "    value = items[key].run(job)  # 3\n", "keys": "x9Kd_Pq2-",
     "look-alikes": "".join(f"{chr(code)}a" for code in range(0x1D400, 0x1D800)),
+    "drawn": "".join(random.Random(1).choices("MNO-a", k=MIB)),
+    "drawn groups": "".join(random.Random(2).choices("AB1:.-_ ", k=MIB)),
 }  # fmt: skip
 # What a place of every structure looks like, harmless in itself; beginnings of tokens; and disguises.
 PIECES = (
@@ -38,6 +40,8 @@ PIECES = (
     "AAAAA-BBBBB-", '"kty": ', "$2b$12$", "acme_" + "a" * 30 + "{n} ", "123456789:", "key-", "sg.aaaaaaaaaaaaaaaaaa.",
     "&lt;", "&amp;amp;", "%41", "%252541", "\\u0041", "\\n", "\\x41", "\\\\\\\\n", "\u200b", "ａ", "\u2010", "é",
     "\n", "a\nb", "a1\nb2", '"\n"', "\\\n", "\r\n", "=", '"', "'", "://", "@", "|", " is ", "1 is ",
+    "eyj---", "hook", "auth", " -b ", "bearer" + " " * 30, "name" + " " * 20 + "key", "homekitcodeééé",
+    "mattercombo", "sl.", " login a / " + "@" * 60, "sshpass -p 'a" + "@" * 60,
     "Y3VybCAtdSBhZGE6PHg+IHRva2VuOiA8eD4gaw{n} ",
 )  # fmt: skip
 
@@ -80,6 +84,10 @@ RECIPES: dict[str, Recipe] = {
     "long words": Recipe("letters", (("key={n} ", 1024), ("code is {n} ", 1024), ("user{n}: ", 1024), ("\\\n", 1024))),
     "all in every block": Recipe("letters", tuple((piece, 4096) for piece in PIECES)),
     "half of all": Recipe("keys", tuple((piece, 256) for piece in PIECES[::2])),
+    "no shape begins here": Recipe("drawn", ()),
+    "one token never ended": Recipe("letters", (("eyj---", 6),)),
+    "blanks before names": Recipe("letters", (("bearer" + " " * 30, 36),)),
+    "codes in Russian": Recipe("letters", (("homekitcodeééé", 14),)),
     "cookies": Recipe("words", (("Cookie: a{n}=b ", 64),)),
 }
 

@@ -41,6 +41,9 @@ def _pair(place: Window, spend: Spend) -> str | None:
     return named_value(field.group(1), value, quoted=quoted, alone=alone)
 
 
+CELLS_CHARS = 16  # whose cells are told apart in a microsecond
+
+
 def _table(place: Window, spend: Spend) -> str | None:
     """Rows under a header that has a credential's column, of Markdown or comma-separated tables."""
     header = place.before.rpartition("\n")[2] + place.text.partition("\n")[0]
@@ -48,6 +51,7 @@ def _table(place: Window, spend: Spend) -> str | None:
     if mark is None or (mark != "|" and _OF_CODE.search(header)):
         return None
     lines = (place.text + place.after).splitlines()
+    spend((len(header) + len(place.after)) // CELLS_CHARS)
     columns = [cell.strip(' *`"') for cell in header.split(mark)]
     wanted = [(i, name) for i, name in enumerate(columns) if len(name) < 40 and names.promise(name) >= Promise.KEY]
     for row in lines[1:12]:
@@ -83,13 +87,14 @@ def _line(place: Window) -> str | None:
     return None
 
 
-def _heading(place: Window) -> str | None:
+def _heading(place: Window, spend: Spend) -> str | None:
     """A heading that names a credential, and under it a line of one random value."""
     title = (place.before.rpartition("\n")[2] + place.text).partition("\n")[0].strip(" #*:=`-")
     value = re.match(r"[^\s`\"']*", place.text.rpartition("\n")[2].lstrip(" >`\"'-*") + place.after)
     if value is None or len(title) > 48 or names.promise(title) < Promise.KEY:
         return None
     found = value.group()
+    spend(values.cost_of(found))
     if values.is_hex(found) and len(found) == 40:
         return None
     strong = values.look(found) is Look.RANDOM or (
@@ -98,8 +103,9 @@ def _heading(place: Window) -> str | None:
     return "headed-value" if strong and not values.is_code(found) and not values.is_measure(found) else None
 
 
-def _snmp(place: Window) -> str | None:
+def _snmp(place: Window, spend: Spend) -> str | None:
     value, _, _ = value_at((place.text[-1:] if place.text[-1:] in "\"'" else "") + place.after)
+    spend(values.cost_of(value))
     stated = values.look(value) is Look.RANDOM or (
         values.look(value) is Look.STATED and not values.is_measure(value) and re.search(r"\d", value)
     )
@@ -112,7 +118,8 @@ PAIR = Structure(
         Locator(
             IN_NAMES,
             rb"[\w.\x80-\xff-]{1,64}+[\"']?",
-            rb"[\w.\x80-\xff-]{0,64}+[\"']?[ \t]{0,8}[:= >][ \t]{0,8}[\"']?"
+            # A sign among blanks, or blanks alone: read as one class, each would be tried as the sign.
+            rb"[\w.\x80-\xff-]{0,64}+[\"']?(?:[ \t]{0,8}+[:=>][ \t]{0,8}+|\t{0,8}+ [ \t]{0,16}+)[\"']?"
             rb"(?:" + backwards("name|key|id|variable|field|setting|label") + rb"|\w{0,16}marap)",
         ),
     ),
@@ -142,12 +149,12 @@ TABLE = Structure(
 LINE = Structure(
     "password-file",
     (
-        Locator(("machine",), rb"\bmachine\s+\S+\s+login\s+\S+\s+password\s"),
+        Locator(("machine",), rb"\bmachine\s++\S++\s++login\s++\S++\s++password\s"),
         Locator(("wifi:",), rb"\bWIFI:"),
         Locator(
             ("auth", "login", "credential", "connect(", "connect ", "connect=", "connect\t", "usernamepassword"),
             rb"(?:auth\w*+|\b(?:login|credentials?|connect|usernamepassword\w*+))"
-            rb"[ \t]*+=?[ \t]*+\([ \t]*+[\"'][^\"'\n]*+[\"'][ \t]*+,[ \t]*+[\"']",
+            rb"(?:[ \t]*+=?[ \t]*+\([ \t]*+[\"'][^\"'\n]*+[\"'][ \t]*+,[ \t]*+[\"']|())",
         ),
     ),
     at_once(_line),
@@ -167,7 +174,7 @@ HEADING = Structure(
             rb"[\w+/=.~:!@#$%^&*-]{8}",
         ),
     ),
-    at_once(_heading),
+    _heading,
     {"headed-value": "a heading names a credential and the value stands under it"},
     ("API key\n-------\n{an40}", "## Access token\n\n`{an40}`"),
     ("Token\n-----\nTokens are created per client and shown once.", "password\n- minimum length 12"),
@@ -201,7 +208,7 @@ DEVICE = Structure(
             rb"\.|_?" + backwards("set|with|add") + rb"\b",
         ),
     ),
-    at_once(_snmp),
+    _snmp,
     {"device-password": "a network device's configuration holds a password"},
     ("snmp-server community S3cr{dig4} RO", "username ada password 7 0{hex14}"),
     ("the community is friendly", "snmp-server community public RO"),

@@ -6,10 +6,11 @@ from agent_memory.domain.screen import names, values
 from agent_memory.domain.screen.assign import value_at
 from agent_memory.domain.screen.locators import Locator, backwards, signs
 from agent_memory.domain.screen.names import Promise
-from agent_memory.domain.screen.rules import Structure, Window, at_once
+from agent_memory.domain.screen.rules import Structure, Window
 from agent_memory.domain.screen.urls import is_stated
 from agent_memory.domain.screen.values import Look
 from agent_memory.domain.screen.words import IN_NAMES
+from agent_memory.domain.screen.work import Spend
 
 # Tools that take a password: by their whole name, and by its beginning where several share it.
 _TOOLS = (
@@ -35,6 +36,10 @@ _GIVES_USER = re.compile(r"(?i)^(?:net|rabbitmq\w+|useradd|usermod|htpasswd|cmdk
 _ATTACHING = re.compile(r"(?i)^(?:mysql|mariadb|7z|sshpass|rdesktop)")
 
 
+LINE_CHARS = 8  # whose words are looked at in a microsecond
+ARGUMENT_COST = 8  # microseconds, about, at most: of one, beside those of its value
+
+
 def looks_typed(value: str, least: int = 6) -> bool:
     """Whether a bare argument is a password: letters with digits or signs, no path, port, version or host."""
     if values.is_measure(value) or values.is_placeholder(value) or values.is_code(value):
@@ -46,7 +51,7 @@ def looks_typed(value: str, least: int = 6) -> bool:
     return len(value) >= least and values.look(value) >= Look.STATED and re.search(r"\d|[!#%^&*?~]", value) is not None
 
 
-def _tool(place: Window) -> str | None:
+def _tool(place: Window, spend: Spend) -> str | None:
     line = place.text + place.after
     for end in ("\n", ";", "`", "&&", "||"):
         line = line.partition(end)[0]
@@ -54,6 +59,7 @@ def _tool(place: Window) -> str | None:
     pair = _USER_PAIR.search(line)
     if pair and not re.match(r"docker|podman|nerdctl", tool):
         password = pair.group(2)
+        spend(values.cost_of(password))
         if is_stated(password) and not password.startswith("$") and not values.is_measure(password):
             return "command-password"
     openssl = _PASS_WORD.search(line) if "pass:" in line or "/" in line else None
@@ -68,10 +74,13 @@ def _tool(place: Window) -> str | None:
     ):
         return None
     for flag, value in _SHORT.findall(line):
+        spend(ARGUMENT_COST + values.cost_of(value))
         if looks_typed(value) and not (flag == "D" and "=" in value):
             return "command-password"
-    if _GIVES_USER.match(tool) and any(values.is_typed_password(word.strip("\"'")) for word in line.split()[1:]):
-        return "command-password"
+    if _GIVES_USER.match(tool):
+        spend(len(line) // LINE_CHARS)
+        if any(values.is_typed_password(word.strip("\"'")) for word in line.split()[1:]):
+            return "command-password"
     if tool == "wpa_passphrase":
         return "command-password" if looks_typed(line.split()[-1], 8) else None
     return None
@@ -81,12 +90,15 @@ def _is_attached(value: str) -> bool:
     return not values.is_placeholder(value) and not value.startswith("$") and not value.isdigit() and len(value) >= 4
 
 
-def _flag(place: Window) -> str | None:
+def _flag(place: Window, spend: Spend) -> str | None:
     text = re.sub(r"^(?:set|setx|setenv|put)\s+", "", place.text)
     name = re.split(r"[\s\"',:=]", text.lstrip(" \t\r\n\"'`([,-/"), maxsplit=1)[0]
     promise = names.promise(name)
     value, quoted, _ = value_at(place.after)
-    if promise <= Promise.PERHAPS or value.startswith("-") or values.is_placeholder(value):
+    if promise <= Promise.PERHAPS or value.startswith("-"):
+        return None
+    spend(values.cost_of(value))
+    if values.is_placeholder(value):
         return None
     if re.fullmatch(r"[A-Z_]+", value) or re.match(r"\w+=|\$", value) or "${" in value or values.is_documented(value):
         return None
@@ -101,11 +113,12 @@ def _phrase(value: str, quoted: bool) -> bool:
     return quoted and len(value) >= 8 and " " not in value and value.isalpha() and not values.names_itself(value)
 
 
-def _piped(place: Window) -> str | None:
+def _piped(place: Window, spend: Spend) -> str | None:
     found = re.match(r"(?:echo|printf)\s+(?:-\w+\s+)*[\"']?([^\s\"'|]+)[\"']?\s*\|", place.text)
     if found is None:
         return None
     value = found.group(1).rpartition(":")[2]
+    spend(values.cost_of(value))
     return "command-password" if looks_typed(value, 5) else None
 
 
@@ -121,7 +134,7 @@ TOOL = Structure(
             rb"\b(?:" + "|".join(_FAMILIES).encode() + rb")(?:\.exe)?[ \t]",
         ),
     ),
-    at_once(_tool),
+    _tool,
     {"command-password": "a command line holds a password", "command-token": "a command line holds a token"},
     (
         "mysql -u root -pTundra{dig4} wiki",
@@ -143,10 +156,10 @@ FLAG = Structure(
         Locator(
             IN_NAMES,
             rb"[\w\x80-\xff-]{1,64}+(?:[ \t]+|[\"'],?[ \t]*[\"']?)",
-            rb"[\w.-]{0,64}+(?:(?:(?<=-)|/)(?:\Z|[\s\"'`(\[,])|[ \t]+" + backwards("set|setx|setenv|put") + rb"\b)",
+            rb"[\w.-]{0,64}+(?:(?:(?<=-)|/)(?:\Z|[\s\"'`(\[,])|[ \t]++" + backwards("set|setx|setenv|put") + rb"\b)",
         ),
     ),
-    at_once(_flag),
+    _flag,
     {},
     ("./deploy.sh --api-key {an36} --dry-run", "tool --password Umber{dig4}", "['--token', '{an30}']"),
     ("docker login --password-stdin", "tool --token TOKEN", "tool --secret id=npm,src=x", "tool --password --yes"),
@@ -163,7 +176,7 @@ PIPED = Structure(
             cost=25,
         ),
     ),
-    at_once(_piped),
+    _piped,
     {},
     ("echo Umber{dig4}x | docker login -u ci --password-stdin", "echo 'bob:Tundra{dig4}' | chpasswd"),
     ("echo $TOKEN | docker login --password-stdin", "echo hello | docker login --help"),

@@ -5,11 +5,12 @@ import itertools
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from agent_memory.domain.screen import blocks, commands, headers, phrases, prose, urls, values
 from agent_memory.domain.screen.assign import STRUCTURE as ASSIGNMENT
-from agent_memory.domain.screen.locators import Finder
+from agent_memory.domain.screen.locators import BEHIND_BYTES, Finder, compiled
 from agent_memory.domain.screen.rules import Rule, Structure, is_live, window
 from agent_memory.domain.screen.tokens import SHARED_SHAPES, VENDOR_TOKENS
 from agent_memory.domain.screen.views import (
@@ -22,13 +23,14 @@ from agent_memory.domain.screen.views import (
     readings,
 )
 from agent_memory.domain.screen.words import word_set
-from agent_memory.domain.screen.work import TooDense, Work
+from agent_memory.domain.screen.work import Spend, TooDense, Work
 
 MARKER = "store-marker"  # not the marker itself: the audit row that names the pattern would carry it
 TOO_DENSE = "too-dense"
 # Microseconds, about: of a place, beside the trying of its locators and the judging, and more where other letters than
-# ASCII stand in a text; of looking for one shape in a block; and of judging a token.
-PLACE_COST, DECODE_COST, SHAPE_COST, TOKEN_COST = 2.5, 2, 70, 5
+# ASCII stand in a text; of looking for one shape in a block, and before one; of judging a token; and of decoding a run
+# of base64.
+PLACE_COST, DECODE_COST, SHAPE_COST, BEFORE_COST, TOKEN_COST, BLOB_COST = 2.5, 2, 70, 2, 5, 4
 LONG_BYTES = 64  # of a place, for each microsecond more
 Kind = Rule | Structure
 Place = tuple[Kind, int, int]  # what may stand there, its first offset and its end
@@ -103,10 +105,12 @@ class Places:
             for reading in itertools.product((False, True), repeat=2)
         }
         self._shapes = tuple(
-            (i, kind, re2.compile(b"(?i)" + kind.shape, options)) for i, kind in enumerate(kinds) if kind.shape
+            (i, kind, re2.compile(b"(?i)" + kind.shape, options), compiled(kind.before))
+            for i, kind in enumerate(kinds)
+            if kind.shape
         )
         self._holds = re2.Set.SearchSet(options)  # which of the shapes stand in a block, in one pass
-        for _, _, shape in self._shapes:
+        for _, _, shape, _ in self._shapes:
             self._holds.Add(shape.pattern)
         self._holds.Compile()
 
@@ -122,15 +126,21 @@ class Places:
         for begin in range(0, len(data), BLOCK_BYTES):
             end = begin + BLOCK_BYTES
             for i in sorted(self._holds.Match(data[begin : end + OVERLAP_BYTES]) or ()):
-                number, kind, shape = self._shapes[i]
+                number, kind, shape, before = self._shapes[i]
                 if number in skipped:
                     continue
                 work.spend(SHAPE_COST)
                 for match in shape.finditer(data, max(begin, read[i]), end + OVERLAP_BYTES):
                     if match.start() >= end:
                         break
-                    read[i] = match.end()
-                    yield kind, match.start(), match.end()
+                    start, read[i] = match.span()
+                    if before is not None:
+                        work.spend(BEFORE_COST)
+                        behind = before(data[max(0, start - BEHIND_BYTES) : start][::-1])
+                        if behind is None:
+                            continue
+                        start -= behind.end()
+                    yield kind, start, read[i]
 
 
 def _is_read_for(kind: Kind, joined: bool, tokens_only: bool) -> bool:
@@ -156,7 +166,7 @@ class Screen:
             yield Hit(TOO_DENSE, 0, 0, plain=False)
 
     def _hits(self, text: str, work: Work) -> Iterator[Hit]:
-        for view in readings(text, self.decoded_blobs, work.spend):
+        for view in readings(text, partial(self.decoded_blobs, spend=work.spend), work.spend):
             data = view.data
             cost = PLACE_COST + (0 if data.isascii() else DECODE_COST)
             places = []
@@ -181,11 +191,11 @@ class Screen:
                 if name is not None:
                     yield _hit(name, start, end, view)
 
-    def decoded_blobs(self, data: bytes) -> str:
+    def decoded_blobs(self, data: bytes, spend: Spend) -> str:
         """The texts that stand in base64 inside a text, one a line."""
-        found = (
-            decoded_text(match.group().decode()) for match in itertools.islice(self.blob.finditer(data), MAX_BLOBS)
-        )
+        blobs = [match.group() for match in itertools.islice(self.blob.finditer(data), MAX_BLOBS)]
+        spend(BLOB_COST * len(blobs))
+        found = (decoded_text(blob.decode()) for blob in blobs)
         return "\n".join(blob for blob in found if blob is not None)
 
 

@@ -7,9 +7,10 @@ import re
 from agent_memory.domain.screen import names, values
 from agent_memory.domain.screen.locators import Locator
 from agent_memory.domain.screen.names import Promise
-from agent_memory.domain.screen.rules import Structure, Window, at_once
+from agent_memory.domain.screen.rules import Structure, Window
 from agent_memory.domain.screen.values import Look
 from agent_memory.domain.screen.views import decoded_text
+from agent_memory.domain.screen.work import Spend
 
 _SCHEME_VALUE = re.compile(r"(?i)([a-z-]+)[\s\"'`:=]+([\w+/=.~:%!$-]+)")
 _LINE_CHARS = 360  # of cookies that are read
@@ -21,11 +22,12 @@ _SESSION = re.compile(
 _TRACKING = re.compile(r"(?i)^(?:_ga|_gid|_fbp|__utm|lang|locale|theme|consent|path|domain|max-age|expires|samesite)")
 
 
-def _scheme(place: Window) -> str | None:
+def _scheme(place: Window, spend: Spend) -> str | None:
     found = _SCHEME_VALUE.match(place.text + place.after)
     if found is None:
         return None
     scheme, value = found.group(1).lower(), found.group(2).rstrip(".,:")
+    spend(values.cost_of(value))
     if values.is_placeholder(value) or values.is_documented(value):
         return None
     if scheme == "plain":
@@ -59,14 +61,21 @@ def _is_sasl(value: str) -> bool:
     return len(parts) == 3 and bool(parts[1]) and not values.is_placeholder(parts[2])
 
 
-def _cookie(place: Window) -> str | None:
+NAME_COST = 4  # microseconds, about, at most: of a cookie's, and one more for so many characters
+NAME_CHARS = 8
+PAIRS_CHARS = 16  # that are told apart in one
+
+
+def _cookie(place: Window, spend: Spend) -> str | None:
     # What stands behind a next "cookie" is read at its own place.
     line = place.text + place.after.partition("\n")[0].partition("ookie")[0][:_LINE_CHARS]
+    spend(len(line) // PAIRS_CHARS)
     for before, equals, value in (pair.partition("=") for pair in _BETWEEN_PAIRS.split(line)):
         backwards = _NAME_END.match(before[::-1]) if equals and value else None
         name = backwards.group()[::-1] if backwards else ""
         if not name:
             continue
+        spend(NAME_COST + len(name) // NAME_CHARS + values.cost_of(value))
         if _TRACKING.match(name) or values.is_placeholder(value) or "${" in value or "{" in value:
             continue
         known = names.promise(name) is not Promise.NOTHING or _SESSION.search(name) is not None
@@ -102,7 +111,7 @@ SCHEME = Structure(
             rb"[\"'`:=]{0,2}\s++[\"'`]?[\w+/=.~:-]{8}",
         ),
     ),
-    at_once(_scheme),
+    _scheme,
     {
         "authorization": "an Authorization value is a key in itself",
         "basic-credentials": "Basic credentials are a user and a password in base64",
@@ -113,8 +122,14 @@ SCHEME = Structure(
 )
 COOKIE = Structure(
     "cookie",
-    (Locator(("cookie", "-b"), rb"(?:cookies?\b|(?<=\s)-b\s)[^\n=]*+="),),
-    at_once(_cookie),
+    (
+        Locator(
+            ("cookie", *(f"{before}-b{behind}" for before in " \t\r\n" for behind in " \t\r\n")),
+            rb"(?:cookies?\b|\s-b\s)[^\n=]*+=",
+            cost=3,
+        ),
+    ),
+    _cookie,
     {"cookie": "a session cookie opens the session it belongs to"},
     ("Cookie: sid={hex32}; lang=de", "curl -b 'connect.sid=s%3A{an32}' https://a.example"),
     ("Set-Cookie: theme=dark; Path=/; Max-Age=31536000", "Cookie: sessionid=<redacted>; lang=de"),

@@ -11,6 +11,7 @@ from agent_memory.domain.screen.work import Spend
 
 CHUNK_BYTES = 16384  # of a text whose signs are looked up at once: hostile text is refused before it is read whole
 BEHIND_BYTES = 160  # how far a locator looks back from its sign
+OTHERS_COST = 1.6  # times what a pattern costs, where other letters than ASCII stand: it looks for their quotes, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,8 @@ class Locator:
     Args:
       signs: literals in lower case; one of them stands in every place. The fewer a text holds by chance, the better.
       pattern: `re` syntax over UTF-8, matched without regard to case where the sign begins. It holds on to what it has
-        read (possessive) or is bounded, so that a place costs microseconds.
+        read (possessive) or is bounded, so that a place costs microseconds. Where a group takes part, no place begins
+        in what was read: so a run in which sign stands behind sign is read once.
       before: matched against the bytes before the sign read backwards; the place begins where it ends.
       reach: bytes that the pattern reads at most.
       cost: microseconds, about, that trying the pattern takes where a text was made to take long.
@@ -101,7 +103,7 @@ class Finder(Generic[Kind]):
         by_sign: dict[bytes, Ways] = {}
         for i, kind in enumerate(kinds):
             for locator in kind.locators:
-                way = _Way(i, _compiled(locator.pattern), _compiled(locator.before), locator.reach, locator.cost)
+                way = _Way(i, compiled(locator.pattern), compiled(locator.before), locator.reach, locator.cost)
                 for sign in locator.signs:
                     by_sign[sign.encode()] = (*by_sign.get(sign.encode(), ()), way)
         plain = {sign: ways for sign, ways in by_sign.items() if sign.isascii()}
@@ -127,8 +129,9 @@ class Finder(Generic[Kind]):
         for kind in skipped:
             read[kind] = size
         for begin in range(0, size, CHUNK_BYTES):
-            found = self._found(data[begin : begin + CHUNK_BYTES + self._longest - 1])
-            spend(sum([self._costs[sign] for sign, _, _ in found]))
+            chunk = data[begin : begin + CHUNK_BYTES + self._longest - 1]
+            found = self._found(chunk)
+            spend(sum([self._costs[sign] for sign, _, _ in found]) * (1 if chunk.isascii() else OTHERS_COST))
             for sign, offset, _ in found:
                 if offset >= CHUNK_BYTES:
                     continue  # the next chunk begins with it
@@ -146,7 +149,8 @@ class Finder(Generic[Kind]):
                     if place is None:
                         continue
                     read[kind] = place.end()
-                    yield self._kinds[kind], start, place.end()
+                    if place.lastindex is None:
+                        yield self._kinds[kind], start, place.end()
 
     def _found(self, chunk: bytes) -> list[tuple[int, int, int]]:
         """Which signs stand where in a chunk: number, first offset, end."""
@@ -183,5 +187,6 @@ def _letters(signs: Mapping[bytes, Ways]) -> bytes:
     return bytes(letter_of.setdefault(frozenset(context), len(letter_of)) for context in folded)
 
 
-def _compiled(pattern: bytes | None) -> Any:
+def compiled(pattern: bytes | None) -> Any:
+    """What matches a pattern where it is told to, without regard to case; nothing for none."""
     return None if pattern is None else re.compile(b"(?i)" + pattern).match

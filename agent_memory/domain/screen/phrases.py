@@ -9,7 +9,7 @@ from agent_memory.domain.screen.values import Look
 from agent_memory.domain.screen.words import STOP_WORDS
 from agent_memory.domain.screen.work import Spend
 
-_LOGIN = re.compile(r"(?<![\w/.-])(?:[\w.@-]{2,32})\s?[/:|]\s?[\"'`]?(?P<value>[^\s\"'`]{6,64})")
+_LOGIN = re.compile(r"(?<![\w/.-])[\w.@-]{2,32}+\s?[/:|]\s?[\"'`]?(?P<value>[^\s\"'`]{6,64})")
 _KINDS = tuple(map(re.compile, (r"[a-z]", r"[A-Z]", r"\d", r"[^\w./:-]")))
 _FILE_ENDING = re.compile(r"\.\w{2,4}$")
 _DIGIT = re.compile(r"\d")
@@ -100,7 +100,7 @@ LOGIN = Structure(
             rb"zugang\w*|identifiants?|\xe7\x99\xbb\xe5\xbd\x95)\b[^\n/:|]*+[/:|]",
             cost=3,
         ),
-        Locator((" / ",), rb" / [^\s]{0,100}[0-9]", rb"[\w.@-]{1,64}+"),
+        Locator((" / ",), rb" / [^\s]{0,100}[0-9]", rb"[\w.@-]{1,64}+", cost=1.2),
     ),
     _login,
     {},

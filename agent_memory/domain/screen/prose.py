@@ -308,10 +308,10 @@ STATED = Structure(
     "statement",
     (
         Locator(ANNOUNCE_WORDS, _A_WORD + _TO_VALUE, cost=2),
-        Locator(ANNOUNCE_OTHERS, _TO_VALUE, cost=3),
-        Locator(("wpa2 key", "wpa2-key"), rb"wpa2" + _TO_VALUE),
+        Locator(ANNOUNCE_OTHERS, _TO_VALUE, cost=2.5),
+        Locator(("wpa2 key", "wpa2-key"), rb"wpa2" + _TO_VALUE, cost=2),
         Locator(("key",), rb"(?=" + _A_KEY + rb")" + _TO_VALUE, KEY_OWNER, cost=1.2),
-        Locator(OWNED_CODES, _TO_VALUE),
+        Locator(OWNED_CODES, _TO_VALUE, cost=2),
     ),
     _stated,
     _WHY,

@@ -17,7 +17,9 @@ AFTER_BYTES = 400  # and ahead: longer than any password, short enough that a pl
 class Rule:
     """One kind of credential, as data.
 
-    It is found by `locators`, or, where no sign tells it, by `shape`: RE2 syntax, matched without regard to case.
+    It is found by `locators`, or, where no sign tells it, by `shape`: RE2 syntax, matched without regard to case, and
+    behind what `before` matches, as in a locator. A shape begins with what is no letter of its own, or at a word: one
+    that may begin at every letter makes RE2 build a state for nearly each.
     `refuses` and `keeps` are examples for the tests; in them `{an36}` stands for 36 random letters and digits (`hex`:
     hexadecimal, `up`: upper case and digits, `b64`: base64, `dig`: digits), so that nothing secret-shaped stands in
     the source.
@@ -30,6 +32,7 @@ class Rule:
     keeps: tuple[str, ...] = ()
     vendor: bool = True  # false: a shape that many providers share
     shape: bytes | None = None
+    before: bytes | None = None
 
 
 class Window(NamedTuple):
@@ -80,6 +83,7 @@ class Structure:
     keeps: tuple[str, ...] = ()
     cost: int = 10  # microseconds, about, that the first look of `judge` takes at most
     shape: bytes | None = None
+    before: bytes | None = None
 
 
 _EXAMPLE = re.compile(r"(?i)example|redact|your[-_]|placeholder|\*\*|\.\.\.|x{6}|0{10}|here$")

@@ -163,7 +163,8 @@ VENDOR_TOKENS: tuple[Rule, ...] = (
         "a Discord bot token",
         ("M{an25}.G{an5}.{an38}",),
         (),
-        shape=rb"(?-i:\b[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45})",
+        shape=rb"\.[a-z0-9_-]{6}\.[a-z0-9_-]{27,45}",
+        before=rb"[a-z0-9_-]{22,27}(?-i:[MNO])(?![a-z0-9_])",
     ),
     Rule(
         "saas-token",
@@ -197,6 +198,7 @@ VENDOR_TOKENS: tuple[Rule, ...] = (
                 rb"zpka_[a-z0-9_]{30,}|"
                 rb"vercel_[a-z0-9]{24,}|cf[a-z]{2,3}_[a-z0-9]{40,}|ddapi_[a-z0-9]{30,}|tk_[a-z0-9]{30,}|waka_[a-f0-9-]{36})",
                 reach=LONG,
+                cost=1.8,
             ),
             Locator(("q~",), rb"q~[\w~.-]{30,36}", rb"\d[\w~.-]{3}"),
         ),
@@ -298,7 +300,8 @@ SHARED_SHAPES: tuple[Rule, ...] = (
         (
             Locator(
                 signs("eyj"),
-                rb"(?-i:\beyJ[\w-]{8,}\.[\w-]*\.[\w-]{8,})|\beyj[\w-]{16,}\.eyj[\w-]{8,}\.[\w-]{8,}",
+                rb"(?-i:\beyJ[\w-]{8,}+\.[\w-]*+\.[\w-]{8,})|\beyj[\w-]{16,}+\.eyj[\w-]{8,}+\.[\w-]{8,}|"
+                rb"\beyj[\w-]*+()",
                 reach=LONG,
             ),
         ),

@@ -7,6 +7,7 @@ from agent_memory.domain.screen.locators import Locator
 from agent_memory.domain.screen.rules import Structure, Window, at_once
 from agent_memory.domain.screen.values import Look
 from agent_memory.domain.screen.words import word_set
+from agent_memory.domain.screen.work import Spend
 
 _USERINFO = re.compile(r"://([^\s/?#@:\"'<>]*):([^\s\"'<>@]+)@")
 _ASSUMED = word_set(
@@ -54,7 +55,7 @@ def _bare(place: Window) -> str | None:
     return "url-password" if driver or (strong and placed and user) else None
 
 
-def _hook(place: Window) -> str | None:
+def _hook(place: Window, spend: Spend) -> str | None:
     """A URL whose path holds a random segment after `hook`, `token` or `key`: who has it may use it."""
     path = re.match(r"[^\s\"'<>`)]*", place.text + place.after)
     address = path.group() if path else ""
@@ -63,6 +64,7 @@ def _hook(place: Window) -> str | None:
     if _REVISION.search(whole) or not ("://" in whole or re.match(r"[\w-]+\.[\w.-]+/|/", whole)):
         return None
     for segment in _SEGMENT.findall(re.split(r"[?#]", address, maxsplit=1)[0].partition("/")[2]):
+        spend(values.cost_of(segment))
         bare = segment.partition("@")[0]
         if values.is_placeholder(bare) or values.is_measure(bare):
             continue
@@ -115,14 +117,14 @@ BARE_USERINFO = Structure(
 HOOK = Structure(
     "capability-url",
     (
-        Locator(("hook",), rb"hooks?[\w.-]*+/[\w/%.@:~-]{16}"),
+        Locator(("hook",), rb"hooks?[\w.-]*+(?:/[\w/%.@:~-]{16}|())"),
         Locator(
             tuple(f"{word}/" for word in _OPENING.split("|")),
             rb"(?:" + _OPENING.encode() + rb")/[\w/%.@:~-]{16}",
             rb"(?:-[a-z]{1,40}+)?/",
         ),
     ),
-    at_once(_hook),
+    _hook,
     {"capability-url": "whoever has this URL may use it"},
     (
         "https://hooks.acme.example/services/T{up9}/B{up10}/{an24}",

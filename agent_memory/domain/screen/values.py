@@ -95,7 +95,7 @@ _DOCUMENTED = word_set(
 
 def cost_of(value: str) -> int:
     """Microseconds, about, that it takes at most to judge a value; the names beside it are another matter."""
-    return 8 + len(value) // 5
+    return 8 + min(len(value), MAX_SAMPLED) // 5
 
 
 def is_documented(value: str) -> bool:

@@ -30,10 +30,10 @@ MAX_UNDONE = 1 << 16
 # (a JSON string, HTML, a log whose lines all may be wrapped keys), and no reading can be had twice.
 MAX_NEAR_BYTES = 320 << 10
 # Microseconds, about: of a KiB to look for disguises, to fold its look-alikes and to look for its escapes (both once a
-# round), to join its lines, to read it for everything and for tokens only; of an escape, of each different one, and of
-# a stretch around a disguise.
-SCAN_COST, FOLD_COST, SPLIT_COST, JOIN_COST, READ_COST, TOKENS_COST = 8, 8, 5, 20, 9, 6
-ESCAPE_COST, NEW_ESCAPE_COST, STRETCH_COST = 0.25, 2, 6
+# round), to join its lines, to read it for everything and for tokens only; of what may begin an escape, of an escape,
+# of each different one, and of a stretch around a disguise.
+SCAN_COST, FOLD_COST, SPLIT_COST, JOIN_COST, READ_COST, TOKENS_COST = 8, 11, 6, 20, 9, 6
+PIECE_COST, ESCAPE_COST, NEW_ESCAPE_COST, STRETCH_COST = 0.15, 0.1, 3, 6
 MAX_BACKSLASHES = 4  # before one escape: quoted twice over
 MAX_BLOBS = 512  # base64 runs decoded per text; a text of more is data, whose first runs say what it is
 
@@ -56,9 +56,9 @@ BLOB_PATTERN = r"[A-Za-z0-9+/_-]{16,}(?:\r?\n[ \t>]*[A-Za-z0-9+/_-]{16,})*={0,2}
 
 # A run of backslashes is taken whole, so that a long one is looked at once, and its last four belong to the escape.
 _ESCAPES = (
-    re.compile(r"(&(?:\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]{2,8}\d?);)"),
-    re.compile(r"(%[0-9A-Fa-f]{2}(?:%[0-9A-Fa-f]{2})*+)"),
-    re.compile(r"(\\\\*+(?:u[0-9a-fA-F]{4}(?:\\{1,4}u[0-9a-fA-F]{4})*+|x[0-9a-fA-F]{2}|[nrtfb\"'/])?)"),
+    ("&", re.compile(r"(&(?:\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]{2,8}\d?);)")),
+    ("%", re.compile(r"(%[0-9A-Fa-f]{2}(?:%[0-9A-Fa-f]{2})*+)")),
+    ("\\", re.compile(r"(\\\\*+(?:u[0-9a-fA-F]{4}(?:\\{1,4}u[0-9a-fA-F]{4})*+|x[0-9a-fA-F]{2}|[nrtfb\"'/])?)")),
 )
 _DISGUISED = re.compile(r"[&%\\]|[^\x00-\x7f]")  # what was decoded may be an escape again
 # A line break between two characters that keys are made of; the indentation and quotes around it are gone by then.
@@ -203,7 +203,11 @@ def undisguised(text: str, spend: Spend) -> str:
     for _ in range(MAX_ROUNDS):
         spend(len(text) * ((0 if text.isascii() else FOLD_COST) + SPLIT_COST) >> 10)
         nested, text = False, _folded(text)
-        for escape in _ESCAPES:
+        for sign, escape in _ESCAPES:
+            begun = text.count(sign)
+            if not begun:
+                continue
+            spend(PIECE_COST * min(begun, left))
             pieces = escape.split(text, left)
             left -= len(pieces) // 2
             if left <= 0:

@@ -129,8 +129,10 @@ def test_a_field_made_to_take_long_is_refused(piece: str) -> None:
         "user " * 100,
         "mocode",
         "-" * 20 + "irkenv",
+        "eyj---",
+        "".join(random.Random(1).choices("MNO-a", k=1 << 20)),
     ],
-    ids=["pipe", "heading", "login", "code", "flag"],
+    ids=["pipe", "heading", "login", "code", "flag", "token", "drawn"],
 )
 def test_a_megabyte_made_to_take_long_is_answered_soon(unit: str) -> None:
     screen_text("compiled")
