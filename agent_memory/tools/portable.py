@@ -141,7 +141,11 @@ def _parsed(model: type[M], found: Mapping[str, Any]) -> M:
 def _candidate(given: CandidateLine) -> tuple[Draft, list[tuple[str, str]]]:
     checked = _draft(given, None)
     ties = check_anchors(given.anchors)
-    ScreenMemo().refuse(record_texts(checked, ties, namespace=given.namespace, tags=given.tags, anchors=given.anchors))
+    ScreenMemo().refuse(
+        record_texts(
+            checked, ties, namespace=given.namespace, title=given.title, tags=given.tags, anchors=given.anchors
+        )
+    )
     return checked, ties
 
 
@@ -182,6 +186,7 @@ def _record(given: PortableRecord) -> Portable:
                 checked,
                 [(tie.kind, tie.anchor) for tie in ties],
                 namespace=given.namespace,
+                title=given.title,
                 tags=given.tags,
                 anchors=[each.anchor for each in given.anchors],
             ),

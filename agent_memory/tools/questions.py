@@ -45,7 +45,12 @@ async def memory_question_add(call: Call, args: AddArguments) -> AddResult:
     """
     namespace = namespaces.validate(args.namespace)
     question = check_line("question", args.question, QUESTION_MAX_CHARS)
-    await call.services.refuse([("question", question), *spellings("namespace", [args.namespace], [namespace])])
+    await call.services.refuse(
+        [
+            *spellings("question", [args.question], [question]),
+            *spellings("namespace", [args.namespace], [namespace]),
+        ]
+    )
     services, client = call.services, call.identity.name
     question_id, now = services.new_id(), services.stamp()
 

@@ -73,7 +73,14 @@ async def memory_store(call: Call, args: StoreArguments) -> StoreResult:
     )
     ties = check_anchors(args.anchors or ())
     replaced = None if args.supersedes is None else full_id("supersedes", args.supersedes)
-    texts = record_texts(checked, ties, namespace=args.namespace, tags=args.tags or (), anchors=args.anchors or ())
+    texts = record_texts(
+        checked,
+        ties,
+        namespace=args.namespace,
+        title=args.title,
+        tags=args.tags or (),
+        anchors=args.anchors or (),
+    )
     await call.services.refuse([*texts, ("agent", args.agent or "")])
     record_id, now, writer = services.new_id(), services.stamp(), call.identity.name
 
@@ -167,7 +174,7 @@ async def memory_forget(call: Call, args: ForgetArguments) -> ForgetResult:
     """
     record_id = full_id("id", args.id)
     reason = None if args.reason is None else check_line("reason", args.reason, REASON_MAX_CHARS)
-    await call.services.refuse([("reason", reason or "")])
+    await call.services.refuse(spellings("reason", [args.reason or ""], [reason or ""]))
     now, writer = call.services.stamp(), call.identity.name
 
     def work(conn: Connection) -> tuple[str, int]:
@@ -240,7 +247,8 @@ def _check_changes(given: ChangeArguments) -> tuple[Changes, list[tuple[str, str
 def spellings(field: str, sent: Iterable[str], stored: Iterable[str]) -> list[tuple[str, str]]:
     """The texts of a field that is stored in a spelling of its own, for the screen: as sent, and as stored.
 
-    A token in lower case has lost the shape that the screen knows it by.
+    A token in lower case has lost the shape that the screen knows it by, and one broken over lines its two halves'
+    line break, when the lines are made one.
     """
     return [(field, text) for text in dict.fromkeys((*sent, *stored))]
 
@@ -250,6 +258,7 @@ def record_texts(
     ties: Iterable[tuple[str, str]],
     *,
     namespace: str,
+    title: str,
     tags: Sequence[str],
     anchors: Sequence[str],
 ) -> list[tuple[str, str]]:
@@ -257,11 +266,11 @@ def record_texts(
 
     Args:
       ties: the anchors as (kind, anchor).
-      namespace, tags, anchors: as they were sent.
+      namespace, title, tags, anchors: as they were sent.
     """
     return [
         *spellings("namespace", [namespace], [checked.namespace]),
-        ("title", checked.title),
+        *spellings("title", [title], [checked.title]),
         ("content", checked.content),
         ("session", checked.session or ""),
         *spellings("tags", tags, checked.tags),
@@ -271,7 +280,7 @@ def record_texts(
 
 def _change_texts(changes: Changes, ties: Iterable[tuple[str, str]], sent: ChangeArguments) -> list[tuple[str, str]]:
     return [
-        ("title", changes.title or ""),
+        *spellings("title", [sent.title or ""], [changes.title or ""]),
         ("content", changes.content or ""),
         *spellings("tags", sent.tags or (), changes.tags or ()),
         *spellings("anchors", sent.anchors or (), (anchor for _, anchor in ties)),

@@ -20,6 +20,7 @@ from agent_memory.domain.errors import (
 from agent_memory.store import records
 from agent_memory.store.statement_screen import composed
 from agent_memory.store.worker import Store
+from support.screen_examples import filled
 from support.secrets import OWN_TOKEN
 from support.world import ELSEWHERE, HERE, World, open_world
 
@@ -378,6 +379,20 @@ async def test_what_is_stored_in_lower_case_is_judged_as_it_was_sent(world: Worl
         with pytest.raises(SecretRefused):
             await world.call(tool, **arguments)
     assert OWN_TOKEN.lower() not in str(await everything(world)).lower()
+
+
+async def test_a_line_is_judged_as_sent_too_for_a_break_inside_a_token_becomes_a_space(world: World) -> None:
+    record_id = await world.remember("one")
+    whole = {"namespace": HERE, "type": "fact", "title": "t", "content": "c"}
+    for broken in (filled("DB_PASSWORD=Tundra\n  {dig4}x"), filled("ghp_{an12}\n  {an24}"), "Do-not-st\n  ore"):
+        for tool, arguments in (
+            ("store", whole | {"title": broken}),
+            ("update", {"id": record_id, "revision": 1, "changes": {"title": broken}}),
+            ("forget", {"id": record_id, "reason": broken}),
+            ("question_add", {"namespace": HERE, "question": broken}),
+        ):
+            with pytest.raises(SecretRefused):
+                await world.call(tool, **arguments)
 
 
 async def test_json_that_the_store_composed_is_judged_by_its_texts(world: World) -> None:

@@ -223,7 +223,8 @@ def _read(place: Window, named: _Name, spend: Spend) -> str | None:
     typed = _TYPED.match(after) if verdict is None and not written.quoted else None
     if typed:
         named = _Name(named.text, names.promise(named.text), False)
-        verdict = _verdict(named, value_at(after[typed.end() :]), place, spend, wrapped=False)
+        written = value_at(after[typed.end() :])
+        verdict = _verdict(named, written, place, spend, wrapped=False) if named.promise else None
     return verdict
 
 

@@ -119,8 +119,8 @@ PAIR = Structure(
             IN_NAMES,
             rb"[\w.\x80-\xff-]{1,64}+[\"']?",
             # A sign among blanks, or blanks alone: read as one class, each would be tried as the sign.
-            rb"[\w.\x80-\xff-]{0,64}+[\"']?(?:[ \t]{0,8}+[:=>][ \t]{0,8}+|\t{0,8}+ [ \t]{0,16}+)[\"']?"
-            rb"(?:" + backwards("name|key|id|variable|field|setting|label") + rb"|\w{0,16}marap)",
+            rb"[\w.\x80-\xff-]{0,100}+[\"']?(?:[ \t]{0,48}+[:=>][ \t]{0,48}+|[ \t]{1,48}+)[\"']?"
+            rb"(?:" + backwards("name|key|id|variable|field|setting|label") + rb"|\w{0,32}marap)",
         ),
     ),
     _pair,

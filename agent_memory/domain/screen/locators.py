@@ -74,7 +74,8 @@ def backwards(words: str) -> bytes:
     return b"(?:" + b"|".join(re.escape(word.encode()[::-1]) for word in longest_first) + b")"
 
 
-_NO_SIGN = b"<----"  # for the tags of HTML, of which some texts are full, and which are no code of anything
+# The tags of HTML, of which some texts are full, and which are no code of anything; and what holds no sign.
+_NO_SIGNS = ((b"<code>", b"<---->"), (b"<code ", b"<---- "), (b"</code>", b"</---->"))
 
 
 class _Way(NamedTuple):
@@ -155,7 +156,8 @@ class Finder(Generic[Kind]):
     def _found(self, chunk: bytes) -> list[tuple[int, int, int]]:
         """Which signs stand where in a chunk: number, first offset, end."""
         if b"<code" in chunk:
-            chunk = chunk.replace(b"<code", _NO_SIGN).replace(b"</code", b"<" + _NO_SIGN)
+            for tag, no_sign in _NO_SIGNS:
+                chunk = chunk.replace(tag, no_sign)
         found: list[tuple[int, int, int]] = self._plain.find_matches_as_indexes(
             chunk.translate(self._letters), overlapping=True
         )

@@ -199,10 +199,13 @@ def _is_stated(said: _Said, spend: Spend) -> bool:
         if said.plural and said.rest[end:].strip()[:6].isdigit():
             return False
         found = _VALUE.match(said.rest, end)
-        value = found.group("value")[: values.MAX_SAMPLED] if found else ""
-        if found and may_be_secret(value, password=said.password, joined=said.joined):
+        if found is None:
+            continue
+        value = found.group("value")[: values.MAX_SAMPLED]
+        specific = len(value) >= values.RANDOM_CHARS and _is_specific(said.announced, value)
+        if specific or may_be_secret(value, password=said.password, joined=said.joined):
             spend(values.cost_of(value))
-            if _states(said, value, said.rest[found.end() :], says):
+            if specific or _states(said, value, said.rest[found.end() :], says):
                 return not _ABOUT(said.rest[:end])  # nor would any value behind it be one
     words = [word.strip(_QUOTES) for word in said.clause[:48].split() if len(word) >= 8]
     typed = next(filter(values.is_typed_password, words), None)
@@ -216,11 +219,13 @@ def _told_end(rest: str) -> int:
     return _TOLD.match(rest).end()  # type: ignore[union-attr]  # it matches nothing, too
 
 
+def _is_specific(announced: str, value: str) -> bool:
+    """Whether a hexadecimal value or a UUID is a credential because of what was announced; it may end a bracket."""
+    bare = value.rstrip(_ENDS)
+    return (values.is_hex(bare) or values.is_uuid(bare)) and _SPECIFIC.search(announced) is not None
+
+
 def _states(said: _Said, value: str, tail: str, says: bool) -> bool:
-    if len(value) >= values.RANDOM_CHARS:
-        bare = value.rstrip(_ENDS)
-        if (values.is_hex(bare) or values.is_uuid(bare)) and _SPECIFIC.search(said.announced):
-            return True
     value = unquoted(value)
     return not (value.isdigit() and _UNITS.match(tail)) and is_secret(value, says, said.password, said.joined)
 

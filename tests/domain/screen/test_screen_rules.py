@@ -86,6 +86,9 @@ STATED = (
     "the wifi-key is Tundra{dig4}", "The wi-fi code reads Tundra{dig4}", "WLAN-Schlüssel ist Tundra{dig4}",
     "wlan-schluessel: tundra-anchor-violet-{dig2}", "новый пароля: Vesna{dig4}x", "db.contraseña lautet Ember#{dig4}",
     "my pin-code is 7{dig3}", "der Pincode ist 7{dig5}",
+    "- name:            DB_PASSWORD\n  value: Xy{an12}", "- name: " + "a_" * 40 + "password\n  value: Xy{an12}",
+    "parameterNameOfTheStore: DB_PASSWORD\nvalue: Xy{an12}", "<code2>{an20}</code2>",
+    "(heroku api key {hex8}-{hex4}-{hex4}\n  -{hex4}-{hex12})", "[client secret: {hex8}\n{hex24}]",
     "both PINs are 7{dig3}", "„PIN“: 7{dig3}", "Anmeldung am NAS; User(x) root : `Wdo#{dig4}rE",
 )  # fmt: skip
 
@@ -121,6 +124,16 @@ def test_the_digests_of_a_lock_file_pass() -> None:
     digests = (base64.b64encode(source.randbytes(64)).decode() for _ in range(6_000))
     lines = [f'      "integrity": "sha512-{digest}",\n' for digest in digests]
     assert not [block for i in range(0, len(lines), 150) if (block := screen_text("".join(lines[i : i + 150])))]
+
+
+@pytest.mark.parametrize("tag", ["<code>", '<code class="x">', "<code\n>"])
+def test_a_tag_of_html_is_no_code_of_anything(tag: str) -> None:
+    assert screen_text(filled(f"run {tag}{{an20}}</code> twice")) is None
+
+
+def test_a_parameter_of_a_url_promises_nothing_about_what_stands_behind_the_url() -> None:
+    assert screen_text(filled('https://a.example/x?sig=ab ="{an20}"')) is None
+    assert screen_text(filled("https://a.example/x?sig={an20}")) == "url-credential"
 
 
 VENDOR_NAMES = {rule.name for rule in engine.TOKEN_RULES if rule.vendor}
