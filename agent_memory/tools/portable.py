@@ -22,7 +22,7 @@ from agent_memory.domain.screen.memo import ScreenMemo
 from agent_memory.store.anchors import AnchorRow
 from agent_memory.store.evidence import Observation
 from agent_memory.store.transfer import Portable
-from agent_memory.tools.writing import check_anchors, full_id, record_texts
+from agent_memory.tools.writing import check_anchors, full_id, record_texts, spellings
 
 WRITER_MAX_CHARS: Final = 200
 MODEL_MAX_CHARS: Final = 200
@@ -143,7 +143,13 @@ def _candidate(given: CandidateLine) -> tuple[Draft, list[tuple[str, str]]]:
     ties = check_anchors(given.anchors)
     ScreenMemo().refuse(
         record_texts(
-            checked, ties, namespace=given.namespace, title=given.title, tags=given.tags, anchors=given.anchors
+            checked,
+            ties,
+            namespace=given.namespace,
+            title=given.title,
+            session=None,
+            tags=given.tags,
+            anchors=given.anchors,
         )
     )
     return checked, ties
@@ -187,12 +193,15 @@ def _record(given: PortableRecord) -> Portable:
                 [(tie.kind, tie.anchor) for tie in ties],
                 namespace=given.namespace,
                 title=given.title,
+                session=given.session,
                 tags=given.tags,
                 anchors=[each.anchor for each in given.anchors],
             ),
-            ("writer", record.writer),
-            ("model", record.model or ""),
-            *(("observations.witness", each.witness) for each in seen),
+            *spellings("writer", [given.writer], [record.writer]),
+            *spellings("model", [given.model or ""], [record.model or ""]),
+            *spellings(
+                "observations.witness", (each.witness for each in given.observations), (each.witness for each in seen)
+            ),
             *(("observations.quote", each.quote) for each in seen),
         ]
     )

@@ -78,6 +78,7 @@ async def memory_store(call: Call, args: StoreArguments) -> StoreResult:
         ties,
         namespace=args.namespace,
         title=args.title,
+        session=args.session,
         tags=args.tags or (),
         anchors=args.anchors or (),
     )
@@ -259,6 +260,7 @@ def record_texts(
     *,
     namespace: str,
     title: str,
+    session: str | None,
     tags: Sequence[str],
     anchors: Sequence[str],
 ) -> list[tuple[str, str]]:
@@ -266,13 +268,13 @@ def record_texts(
 
     Args:
       ties: the anchors as (kind, anchor).
-      namespace, title, tags, anchors: as they were sent.
+      namespace, title, session, tags, anchors: as they were sent.
     """
     return [
         *spellings("namespace", [namespace], [checked.namespace]),
         *spellings("title", [title], [checked.title]),
         ("content", checked.content),
-        ("session", checked.session or ""),
+        *spellings("session", [session or ""], [checked.session or ""]),
         *spellings("tags", tags, checked.tags),
         *spellings("anchors", anchors, (anchor for _, anchor in ties)),
     ]

@@ -387,6 +387,7 @@ async def test_a_line_is_judged_as_sent_too_for_a_break_inside_a_token_becomes_a
     for broken in (filled("DB_PASSWORD=Tundra\n  {dig4}x"), filled("ghp_{an12}\n  {an24}"), "Do-not-st\n  ore"):
         for tool, arguments in (
             ("store", whole | {"title": broken}),
+            ("store", whole | {"session": broken}),
             ("update", {"id": record_id, "revision": 1, "changes": {"title": broken}}),
             ("forget", {"id": record_id, "reason": broken}),
             ("question_add", {"namespace": HERE, "question": broken}),

@@ -117,9 +117,9 @@ class Places:
     def of(self, view: View, work: Work) -> Iterator[Place]:
         """Every place of every kind that the reading is looked through for."""
         skipped = self._skipped[view.joined, view.tokens_only]
+        yield from self._finder.places(view.data, skipped, work.spend)
         if self._shapes:
             yield from self._shaped(view.data, skipped, work)
-        yield from self._finder.places(view.data, skipped, work.spend)
 
     def _shaped(self, data: bytes, skipped: Collection[int], work: Work) -> Iterator[Place]:
         read = [0] * len(self._shapes)  # how far each kind's places reach

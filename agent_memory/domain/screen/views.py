@@ -32,8 +32,8 @@ MAX_NEAR_BYTES = 320 << 10
 # Microseconds, about: of a KiB to look for disguises, to fold its look-alikes and to look for its escapes (both once a
 # round), to join its lines, to read it for everything and for tokens only; of what may begin an escape, of an escape,
 # of each different one, and of a stretch around a disguise.
-SCAN_COST, FOLD_COST, SPLIT_COST, JOIN_COST, READ_COST, TOKENS_COST = 8, 11, 6, 20, 9, 6
-PIECE_COST, ESCAPE_COST, NEW_ESCAPE_COST, STRETCH_COST = 0.15, 0.1, 3, 6
+SCAN_COST, FOLD_COST, SPLIT_COST, JOIN_COST, READ_COST, TOKENS_COST = 8, 12, 6, 20, 9, 6
+PIECE_COST, ESCAPE_COST, NEW_ESCAPE_COST, STRETCH_COST = 0.16, 0.1, 3.3, 6
 MAX_BACKSLASHES = 4  # before one escape: quoted twice over
 MAX_BLOBS = 512  # base64 runs decoded per text; a text of more is data, whose first runs say what it is
 
