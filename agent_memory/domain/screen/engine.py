@@ -28,9 +28,9 @@ from agent_memory.domain.screen.work import Spend, TooDense, Work
 MARKER = "store-marker"  # not the marker itself: the audit row that names the pattern would carry it
 TOO_DENSE = "too-dense"
 # Microseconds, about: of a place, beside the trying of its locators and the judging, and more where other letters than
-# ASCII stand in a text; of looking for one shape in a block, and before one; of judging a token; and of decoding a run
-# of base64.
-PLACE_COST, DECODE_COST, SHAPE_COST, BEFORE_COST, TOKEN_COST, BLOB_COST = 2.5, 2, 70, 2, 5, 4
+# ASCII stand in a text, and more where it was judged to its end and refused; of looking for one shape in a block, and
+# before one; of a first look at a token; and of decoding a run of base64.
+PLACE_COST, DECODE_COST, HIT_COST, SHAPE_COST, BEFORE_COST, TOKEN_COST, BLOB_COST = 2.5, 2, 8, 70, 2, 3, 4
 LONG_BYTES = 64  # of a place, for each microsecond more
 Kind = Rule | Structure
 Place = tuple[Kind, int, int]  # what may stand there, its first offset and its end
@@ -190,6 +190,7 @@ class Screen:
                 name = structure.judge(window(shown, start, end, joined=view.joined), work.spend)
                 if name is not None:
                     yield _hit(name, start, end, view)
+                    work.spend(HIT_COST)
 
     def decoded_blobs(self, data: bytes, spend: Spend) -> str:
         """The texts that stand in base64 inside a text, one a line."""
@@ -203,7 +204,11 @@ def _is_token(rule: Rule, data: bytes, start: int, end: int, work: Work) -> bool
     work.spend(TOKEN_COST)
     if rule.vendor and (data[end : end + 1] == b"+" or data[start - 1 : start] == b"+"):
         return False  # three letters and luck, inside base64
-    return token_is_live(rule.name, data[start:end].decode("utf-8", "ignore"))
+    token = data[start:end].decode("utf-8", "ignore")
+    if rule.name == "prefixed-token" and re.split(r"[_-]", token, maxsplit=1)[0].lower() in _PUBLIC_PREFIXES:
+        return False  # told first: a lock file has thousands
+    work.spend(values.cost_of(token))
+    return token_is_live(rule.name, token)
 
 
 _PUBLIC_PREFIXES = word_set(
@@ -222,8 +227,8 @@ _SECRET_PREFIX = re.compile(r"key|tok|sk|pat|secret|api|live|prod|at_|rt_|pk_")
 def token_is_live(rule: str, token: str) -> bool:
     """The judgement beside a rule's shape: random enough, and for shared prefixes not a public id."""
     if rule == "prefixed-token":
-        prefix, body = re.match(r"[A-Za-z0-9]*", token).group().lower(), re.split(r"[_-]", token)[-1]  # type: ignore[union-attr]
-        if prefix in _PUBLIC_PREFIXES or not values.is_random(body, 28) or not is_live(token):
+        body = re.split(r"[_-]", token)[-1]
+        if not values.is_random(body, 28) or not is_live(token):
             return False
         mixed = re.search(r"[a-z]", body) is not None and re.search(r"[A-Z]", body) is not None
         return mixed or ("_" in token and _SECRET_PREFIX.search(token[: -len(body)].lower()) is not None)

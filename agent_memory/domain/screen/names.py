@@ -90,6 +90,10 @@ _SPLIT = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-zß-öø-ÿąćęłńóśźż]+|[
 @functools.lru_cache(maxsize=4096)  # ordinary source repeats a few hundred names
 def words_of(name: str) -> tuple[str, ...]:
     """Lower-case words of a name written in any case style; digits are left out."""
+    return _words(name)
+
+
+def _words(name: str) -> tuple[str, ...]:
     return tuple(word.lower() for word in _SPLIT.findall(name))
 
 
@@ -164,7 +168,7 @@ def is_pin(name: str) -> bool:
 
 def is_plainly_owned(phrase: str) -> bool:
     """Whether a phrase such as "primary key" or "page token" names no credential, by the word before its last."""
-    words = words_of(phrase)
+    words = _words(phrase)  # each phrase is another, and some of what stands beside it: nothing to keep
     before, last = words[-2:] if len(words) > 1 else ("", words[-1] if words else "")
     if last in ("key", "keys"):
         return before in _PLAIN_OWNERS
