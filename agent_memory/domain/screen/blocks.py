@@ -50,11 +50,13 @@ def _table(place: Window, spend: Spend) -> str | None:
     mark = next((mark for mark in "|\t;," if mark in header), None)
     if mark is None or (mark != "|" and _OF_CODE.search(header)):
         return None
-    lines = (place.text + place.after).splitlines()
-    spend((len(header) + len(place.after)) // CELLS_CHARS)
+    spend(len(header) // CELLS_CHARS)
     columns = [cell.strip(' *`"') for cell in header.split(mark)]
     wanted = [(i, name) for i, name in enumerate(columns) if len(name) < 40 and names.promise(name) >= Promise.KEY]
-    for row in lines[1:12]:
+    if not wanted:
+        return None
+    spend(len(place.after) // CELLS_CHARS)
+    for row in (place.text + place.after).splitlines()[1:12]:
         cells = [cell.strip(' *`"') for cell in row.split(mark)]
         if len(cells) != len(columns):
             break
@@ -144,7 +146,7 @@ TABLE = Structure(
     {},
     ("| user | password |\n|---|---|\n| bob | Tundra{dig4} |", "username,password\nbob,Tundra{dig4}"),
     ("| field | token |\n|---|---|\n| bob | optional |",),
-    cost=8,
+    cost=4,
 )
 LINE = Structure(
     "password-file",
