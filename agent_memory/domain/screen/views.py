@@ -167,18 +167,18 @@ def folds() -> "npt.NDArray[np.uint32]":
     """What each character up to the last that is disguised stands for, by code point."""
     import numpy as np
 
-    looks = {char: ord(unicodedata.normalize("NFKC", char)) for char in _members(f"{_WIDE}{_LETTERS}{_SPACES}")}
-    looks |= dict.fromkeys(_members(_HYPHENS), ord("-"))
-    looks |= dict.fromkeys(_members(_INVISIBLE), _GONE)
-    table = np.arange(ord(max(looks)) + 1, dtype=np.uint32)
-    table[[*map(ord, looks)]] = [*looks.values()]
+    table = np.arange(max(map(ord, _OTHERS)) + 1, dtype=np.uint32)
+    for code in _codes(f"{_WIDE}{_LETTERS}{_SPACES}"):
+        table[code] = ord(unicodedata.normalize("NFKC", chr(code)))
+    table[_codes(_HYPHENS)] = ord("-")
+    table[_codes(_INVISIBLE)] = _GONE
     return table
 
 
-def _members(ranges: str) -> list[str]:
-    """The characters of a character class."""
+def _codes(ranges: str) -> list[int]:
+    """The code points of a character class."""
     pairs = re.findall("(.)(?:-(.))?", ranges)
-    return [chr(code) for first, last in pairs for code in range(ord(first), ord(last or first) + 1)]
+    return [code for first, last in pairs for code in range(ord(first), ord(last or first) + 1)]
 
 
 def _folded(text: str) -> str:

@@ -45,10 +45,9 @@ _CODE_OWNERS = (
     "door|gate|alarm|safe|lock|garage|entry|access|security|disarm|keypad|voicemail|unlock|sim|entrance|house|panel|"
     "pairing|setup|homekit|matter"
 )
-_CODES = "code|combination|combo"
 _CODE_OWNERS_DE = "tür|tor|tresor|zugangs|sicherheits"
 _CODE_PHRASES = (
-    rf"\bpin(?:[ -]?code)?|\bpuk|(?:{_CODE_OWNERS})[ -]?(?:{_CODES})|(?:{_CODE_OWNERS_DE})-?code|"
+    rf"\bpin(?:[ -]?code)?|\bpuk|(?:{_CODE_OWNERS})[ -]?(?:code|combination|combo)|(?:{_CODE_OWNERS_DE})-?code|"
     r"code pin|"
     r"código|codice|人机码|门锁码|暗証"
 )
@@ -100,7 +99,7 @@ OWNED_CODES = tuple(
     f"{owner}{gap}{code}"
     for owner in f"{_CODE_OWNERS}|{_CODE_OWNERS_DE}".split("|")
     for gap in ("", " ", "-")
-    for code in _CODES.split("|")
+    for code in ("code", "comb")
 )
 
 # The same for windows already decoded to text.
