@@ -11,7 +11,7 @@ from agent_memory.domain.screen.work import Spend
 
 CHUNK_BYTES = 16384  # of a text whose signs are looked up at once: hostile text is refused before it is read whole
 BEHIND_BYTES = 160  # how far a locator looks back from its sign
-OTHERS_COST = 1.6  # times what a pattern costs, where other letters than ASCII stand: it looks for their quotes, too
+OTHERS_COST = 1.3  # times what a pattern costs, where other letters than ASCII stand: it looks for their quotes, too
 
 
 @dataclass(frozen=True, slots=True)

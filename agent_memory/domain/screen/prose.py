@@ -316,7 +316,7 @@ STATED = Structure(
         Locator(ANNOUNCE_OTHERS, _TO_VALUE, cost=2.5),
         Locator(("wpa2 key", "wpa2-key"), rb"wpa2" + _TO_VALUE, cost=2),
         Locator(("key",), rb"(?=" + _A_KEY + rb")" + _TO_VALUE, KEY_OWNER, cost=1.2),
-        Locator(OWNED_CODES, _TO_VALUE, cost=2),
+        Locator(OWNED_CODES, _TO_VALUE, cost=2.5),
     ),
     _stated,
     _WHY,

@@ -6,7 +6,7 @@ from typing import Final
 
 # What a text may cost, in microseconds, about; a text of more is refused. Every step is counted before it is taken, at
 # what it takes where a text was made to take long.
-MAX_COST: Final = 48_000
+MAX_COST: Final = 46_000
 Spend = Callable[[float], None]
 
 
