@@ -172,3 +172,33 @@ def test_a_second_reading_holds_what_is_near_a_disguise_and_not_the_whole(disgui
     plain, *others = views.readings(f"{prose}\n{disguise}\n{prose}", lambda data: "", lambda cost: None)
     assert len(plain.data) > 600_000
     assert 0 < sum(len(view.data) for view in others) < 4096
+
+
+def _cost(text: str) -> float:
+    work = Work()
+    assert next(engine.default().hits(text, work), None) is None
+    return work.cost
+
+
+@pytest.mark.parametrize(
+    ("cheap", "dear", "each"),
+    [
+        (["\\u4e00 word"] * 2_000, [f"\\u{code:04x} word" for code in range(0x4E00, 0x4E00 + 2_000)], 2),
+        (["ghp-" + "a" * 36] * 500, ["ghp_" + "a" * 36] * 500, 10),
+    ],
+    ids=["different escapes", "tokens"],
+)
+def test_what_takes_longer_is_counted_for_more(cheap: list[str], dear: list[str], each: int) -> None:
+    assert _cost("\n".join(dear)) > _cost("\n".join(cheap)) + each * len(dear)
+
+
+def test_a_refused_place_is_counted_as_judged_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "\n".join(filled(f"password: Tundra{{dig4}}k{n}") for n in range(20))
+    costs = []
+    for cost in (0, 100):
+        monkeypatch.setattr(engine, "HIT_COST", cost)
+        work = Work()
+        hits = list(engine.default().hits(text, work))
+        costs.append(work.cost)
+    assert len(hits) >= 20
+    assert costs[1] == costs[0] + 100 * len(hits)
